@@ -1,0 +1,91 @@
+"""An equation: a PDE with its domain, its input functions, its conditions and its truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Array, Float
+
+from pio._domain import Domain
+from pio._space import FunctionSpace
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that holds on a face of the domain.
+
+    `residual` names the fields it needs, as an equation's does, and vanishes where the condition
+    holds:
+
+        Condition("initial", {"t": 0.0}, lambda s, u: s - u)
+
+    With `versus`, the fields at two opposite faces are compared instead, for periodicity:
+
+        Condition("periodic", {"x": 0.0}, lambda s: s, versus={"x": 1.0})
+    """
+
+    name: str
+    at: Mapping[str, float]
+    residual: Callable[..., Any]
+    versus: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A solver that is trusted, and what makes it so.
+
+    `solve(u, points, refine)` takes u on the sensors (functions × sensors), the coordinates to
+    answer at (one increasing array each), and a factor by which to refine its own discretisation;
+    it returns s aligned on the domain's axes, `(f, x, t)`, in float64. `order` is the order of
+    convergence in `refine` that its certificate has to observe. `invariants` map a name to a
+    function `(s, points) -> (f, t)` of something the exact solution conserves.
+    """
+
+    solve: Callable[..., np.ndarray]
+    summary: str
+    order: float
+    invariants: Mapping[str, Callable[..., np.ndarray]] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Equation(Protocol):
+    """A PDE. It receives fields by name and never differentiates.
+
+    `residual(self, s, s_t, s_x, s_xx)` reads as the PDE: its parameter names tell core what to
+    compute. They may be an unknown or `u`, with an underscore and one letter per derivative, or a
+    coordinate. A system returns a mapping from a name to each of its residuals.
+
+    Optional members:
+
+    - `ansatz(self, n, ...)`: a form of s that meets the conditions exactly, from the network's
+      output n, coordinates and `u`, named like fields;
+    - `features`: a mapping from a name to a `pio.Feature` that only this equation offers;
+    - `presets`: a mapping from a name to a `pio.Recipe`.
+    """
+
+    @property
+    def domain(self) -> Domain: ...
+
+    @property
+    def inputs(self) -> FunctionSpace: ...
+
+    @property
+    def unknowns(self) -> tuple[str, ...]: ...
+
+    @property
+    def residual(self) -> Callable[..., Any]: ...
+
+    @property
+    def grid(self) -> Mapping[str, Float[Array, " points"]]:
+        """Where test solutions are stored and compared."""
+        ...
+
+    def conditions(self) -> tuple[Condition, ...]: ...
+
+    @property
+    def references(self) -> Mapping[str, Reference]:
+        """Solvers by name, the truth first."""
+        ...

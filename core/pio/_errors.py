@@ -1,0 +1,19 @@
+"""Errors meant for the person at the terminal."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PioError(Exception):
+    """A mistake the user can mend: what was wrong, what was given, what to do."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'bxtg'?`, or the whole list when nothing is near."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    if near:
+        return f"; did you mean {' or '.join(repr(n) for n in near)}?"
+    return f"; there is {', '.join(known)}." if known else "; none is registered."
