@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Array, Float
 
 from pio._domain import Domain
 from pio._space import FunctionSpace
@@ -34,20 +33,40 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Law:
+    """Something the exact solution obeys at all times, against which a reference is checked.
+
+    `quantity(s, points)` is `(f, t)` and of order one: divide by a norm of s. It stays as it was at
+    first, never grows, or is zero, up to the `tolerance`.
+    """
+
+    quantity: Callable[[Any, Mapping[str, np.ndarray]], np.ndarray]
+    holds: Literal["stays", "never grows", "zero"] = "stays"
+    tolerance: float = 1e-6
+
+
+@dataclass(frozen=True)
 class Reference:
     """A solver that is trusted, and what makes it so.
 
     `solve(u, points, refine)` takes u on the sensors (functions × sensors), the coordinates to
-    answer at (one increasing array each), and a factor by which to refine its own discretisation;
-    it returns s aligned on the domain's axes, `(f, x, t)`, in float64. `order` is the order of
-    convergence in `refine` that its certificate has to observe. `invariants` map a name to a
-    function `(s, points) -> (f, t)` of something the exact solution conserves.
+    answer at (one increasing array each), and a whole factor by which to refine its own
+    discretisation; it returns s aligned on the domain's axes, `(f, x, t)`, in float64 (a system: a
+    mapping from each unknown to that). It sees at most `chunk` functions at a time, and answers for
+    each as if it were alone.
+
+    Its certificate has to observe convergence of this `order` in `refine`, an error of at most
+    `accuracy` (relative, in L2, per function), and the `laws`. A changed `version` makes test sets
+    anew.
     """
 
-    solve: Callable[..., np.ndarray]
+    solve: Callable[[np.ndarray, Mapping[str, np.ndarray], int], Any]
     summary: str
     order: float
-    invariants: Mapping[str, Callable[..., np.ndarray]] = field(default_factory=dict)
+    accuracy: float = 1e-4
+    laws: Mapping[str, Law] = field(default_factory=dict)
+    chunk: int = 16
+    version: int = 1
 
 
 @runtime_checkable
@@ -63,7 +82,9 @@ class Equation(Protocol):
     - `ansatz(self, n, ...)`: a form of s that meets the conditions exactly, from the network's
       output n, coordinates and `u`, named like fields;
     - `features`: a mapping from a name to a `pio.Feature` that only this equation offers;
-    - `presets`: a mapping from a name to a `pio.Recipe`.
+    - `presets`: a mapping from a name to a `pio.Recipe`;
+    - `admit(self, u)`: raises a `pio.PioError` on a u, `(functions, sensors)`, for which the
+      problem makes no sense.
     """
 
     @property
@@ -79,7 +100,7 @@ class Equation(Protocol):
     def residual(self) -> Callable[..., Any]: ...
 
     @property
-    def grid(self) -> Mapping[str, Float[Array, " points"]]:
+    def grid(self) -> Mapping[str, np.ndarray]:
         """Where test solutions are stored and compared."""
         ...
 

@@ -10,6 +10,10 @@ class PioError(Exception):
     """A mistake the user can mend: what was wrong, what was given, what to do."""
 
 
+class RunError(PioError):
+    """A run that began well and failed: it diverged, or the disk is full."""
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'bxtg'?`, or the whole list when nothing is near."""
     known = sorted(known)

@@ -11,7 +11,7 @@ class Choice(NamedTuple):
     """A plugin by name, with options that differ from its defaults."""
 
     name: str
-    options: Mapping[str, Any] = {}  # noqa: RUF012  (a NamedTuple default, never mutated)
+    options: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,9 @@ class Tables:
 
     `residual` and each entry of `conditions` count points per function. `placement` says where
     residual coordinates lie: `random` (uniform), `sensors` (drawn from the sensors), `grid`
-    (a uniform tensor grid whose size is `residual`, one number per coordinate). Conditions lie at
-    `random` places or on a uniform `grid`.
+    (a uniform tensor grid whose size is `residual`, one number per coordinate). A condition, by its
+    name, lies at `random` places or on a uniform `grid`. Both are `random` unless told. Conditions
+    without points are left to the embedding.
     """
 
     batch: int

@@ -1,0 +1,148 @@
+"""The `pio` group: which commands there are, and what becomes of an error.
+
+Commands are imported when called, so that `pio --help` is quick. Ours are rows of `OWN`; a plugin
+adds others through the hook `pio_commands`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from pio._errors import PioError, RunError, suggestion
+from pio_cli._plugins import Plugins
+
+# name: (where the click command lives, one line of help), in the order of a first visit.
+OWN = {
+    "plugins": ("pio_cli.plugins:plugins", "List what can be named, and who supplies it."),
+    "describe": ("pio_cli.describe:describe", "Explain one plugin: its mathematics and options."),
+    "data": ("pio_cli.data:data", "Make and inspect reference solutions."),
+}
+
+
+class Commands(click.Group):
+    """A group whose commands are known by name and summary until one is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*OWN, *sorted(set(_plugins(ctx).registry.of("command")) - set(OWN))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in OWN:
+            module, _, name = OWN[cmd_name][0].partition(":")
+            command = getattr(importlib.import_module(module), name)
+        elif cmd_name in _plugins(ctx).registry.of("command"):
+            command = _plugins(ctx).registry.load("command", cmd_name)
+        else:
+            return None
+        if not isinstance(command, click.Command):
+            raise PioError(f"command {cmd_name!r} is {command!r}, which is no click command.")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in OWN:
+            _plugins(ctx).warn()
+            known = self.list_commands(ctx)
+            if args[0] not in known:
+                raise click.UsageError(
+                    f"no command named {args[0]!r}{suggestion(args[0], known)}", ctx
+                )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _plugins(ctx).warn()
+        supplied = _plugins(ctx).registry.of("command")
+        rows = [
+            (name, OWN[name][1] if name in OWN else supplied[name][0].summary)
+            for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("To begin"):
+            formatter.write_dl(
+                [
+                    ("pio plugins", "what there is to name"),
+                    ("pio describe equation kdv", "one of them"),
+                    ("pio COMMAND --help", "how to use a command"),
+                ]
+            )
+
+
+def _plugins(ctx: click.Context) -> Plugins:
+    return ctx.ensure_object(Plugins)
+
+
+def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from importlib.metadata import version
+
+        click.echo(f"pio {version('pio-operators')}")
+        ctx.exit()
+
+
+def _files(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
+    _plugins(ctx).files = value
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    invoke_without_command=True,
+)
+@click.option(
+    "--plugin",
+    metavar="FILE.py",
+    multiple=True,
+    is_eager=True,  # before --help, which lists the commands such a file adds
+    expose_value=False,
+    callback=_files,
+    help="Also load the plugin in this file. May be given several times.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Show the version and exit.",
+)
+@click.pass_context
+def pio(ctx: click.Context) -> None:
+    """Learn the solution operators of PDEs from their physics.
+
+    Equations, architectures, loss weightings and embeddings are plugins, named on the command line.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code.
+
+    0 done, 1 the run failed, 2 the command was wrong, 130 interrupted. Only a bug, ours or a
+    plugin's, ends in a traceback.
+    """
+    try:
+        result = pio.main(list(arguments), prog_name="pio", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted.", err=True)
+        return 130
+    except PioError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 1 if isinstance(error, RunError) else 2
+    except BrokenPipeError:
+        # The reader has left. Whatever is still buffered must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return result if isinstance(result, int) else 0

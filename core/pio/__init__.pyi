@@ -1,0 +1,99 @@
+# Written by .ci/stub from the table in __init__.py; change that and run it again.
+
+from pio._align import contract as contract
+from pio._architecture import Architecture as Architecture
+from pio._architecture import Inputs as Inputs
+from pio._architecture import Network as Network
+from pio._batch import Batch as Batch
+from pio._certificate import Certificate as Certificate
+from pio._certificate import certify as certify
+from pio._certificate import relative_errors as relative_errors
+from pio._domain import Coordinate as Coordinate
+from pio._domain import Domain as Domain
+from pio._embedding import Embedding as Embedding
+from pio._equation import Condition as Condition
+from pio._equation import Equation as Equation
+from pio._equation import Law as Law
+from pio._equation import Reference as Reference
+from pio._errors import PioError as PioError
+from pio._errors import RunError as RunError
+from pio._etdrk4 import etdrk4 as etdrk4
+from pio._features import Feature as Feature
+from pio._gaussian import GaussianField as GaussianField
+from pio._hooks import Spec as Spec
+from pio._hooks import hookimpl as hookimpl
+from pio._latents import Affine as Affine
+from pio._latents import Latents as Latents
+from pio._layers import Join as Join
+from pio._layers import glorot as glorot
+from pio._lifted import Lifted as Lifted
+from pio._measured import measured as measured
+from pio._model import Model as Model
+from pio._options import option as option
+from pio._periodic import PeriodicField as PeriodicField
+from pio._periodic import power_law as power_law
+from pio._recipe import Blocks as Blocks
+from pio._recipe import Choice as Choice
+from pio._recipe import Recipe as Recipe
+from pio._recipe import Tables as Tables
+from pio._registry import Registry as Registry
+from pio._registry import discover as discover
+from pio._resample import resample as resample
+from pio._solutions import Solutions as Solutions
+from pio._solutions import solutions as solutions
+from pio._solve import solve as solve
+from pio._space import FunctionSpace as FunctionSpace
+from pio._space import draw as draw
+from pio._space import read as read
+from pio._weighting import Residuals as Residuals
+from pio._weighting import Weighting as Weighting
+
+__all__ = [
+    "Affine",
+    "Architecture",
+    "Batch",
+    "Blocks",
+    "Certificate",
+    "Choice",
+    "Condition",
+    "Coordinate",
+    "Domain",
+    "Embedding",
+    "Equation",
+    "Feature",
+    "FunctionSpace",
+    "GaussianField",
+    "Inputs",
+    "Join",
+    "Latents",
+    "Law",
+    "Lifted",
+    "Model",
+    "Network",
+    "PeriodicField",
+    "PioError",
+    "Recipe",
+    "Reference",
+    "Registry",
+    "Residuals",
+    "RunError",
+    "Solutions",
+    "Spec",
+    "Tables",
+    "Weighting",
+    "certify",
+    "contract",
+    "discover",
+    "draw",
+    "etdrk4",
+    "glorot",
+    "hookimpl",
+    "measured",
+    "option",
+    "power_law",
+    "read",
+    "relative_errors",
+    "resample",
+    "solutions",
+    "solve",
+]

@@ -1,0 +1,152 @@
+"""A model: an equation, an architecture and an embedding, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from pio._architecture import Architecture, Inputs, Network
+from pio._batch import Batch
+from pio._embedding import Embedding
+from pio._equation import Equation
+from pio._errors import PioError
+from pio._features import Feature, Reading, offered, reading
+from pio._fields import Engine, asked, evaluate, parse
+from pio._latents import Latents, meet
+
+Params = Any
+
+
+@dataclass(frozen=True)
+class Model:
+    """The learned operator u ↦ s as pure functions of its parameters.
+
+    With `hard`, s is the equation's ansatz and meets its conditions exactly; else s is the
+    network's output.
+    """
+
+    equation: Equation
+    architecture: Architecture
+    embedding: Embedding
+    hard: bool = False
+    engine: Engine = "taylor"
+
+    def __post_init__(self) -> None:
+        if self.hard and not hasattr(self.equation, "ansatz"):
+            raise PioError(
+                f"{type(self.equation).__name__} has no ansatz that meets its conditions exactly; "
+                "train with soft constraints, or give it one."
+            )
+        _ = self.plan  # an architecture that asks for what there is not is refused here
+
+    @cached_property
+    def plan(self) -> Mapping[str, Reading]:
+        """What each subnetwork reads, and the axes it therefore runs over."""
+        own: Mapping[str, Feature] = getattr(self.equation, "features", {})
+        domain = self.equation.domain
+        offer = offered(domain, self.equation.inputs, own)
+        return {
+            name: reading(tuple(wanted), domain, offer, self.embedding)
+            for name, wanted in self.architecture.reads.items()
+        }
+
+    @cached_property
+    def network(self) -> Network:
+        return self.architecture.network(len(self.equation.unknowns))
+
+    def init(self, key: PRNGKeyArray, dtype: Any = None) -> Params:
+        """Fresh parameters, in the given precision."""
+        u = jnp.zeros((1, *jnp.shape(self.equation.inputs.sensors)), dtype)
+        domain = self.equation.domain
+        point = {
+            c.name: jnp.full((1,) * len(domain.axes), c.low, u.dtype) for c in domain.coordinates
+        }
+        return self.network.init(key, self._inputs(self._sensed(u), point))
+
+    def apply(self, params: Params, batch: Batch) -> dict[str, Float[Array, "..."]]:
+        """The unknowns at a batch, aligned on the domain's axes."""
+        return self.fields(params, batch, self.equation.unknowns)
+
+    def fields(
+        self, params: Params, batch: Batch, names: Iterable[str]
+    ) -> dict[str, Float[Array, "..."]]:
+        """Unknowns, u and their derivatives by name: `s, s_xx, u_x, t…`."""
+        names = tuple(names)
+        quantities = (*self.equation.unknowns, "u")
+        bases = {parse(n, self.equation.domain, quantities).base for n in names}
+        values = evaluate(
+            self.solution(params, batch.u, bases),
+            batch.points,
+            self.equation.domain,
+            names,
+            quantities,
+            self.engine,
+        )
+        # What does not depend on a coordinate of the batch is as long there as the rest.
+        unknowns = self.equation.unknowns
+        return {
+            n: jnp.broadcast_to(v, batch.shape) if n.partition("_")[0] in unknowns else v
+            for n, v in values.items()
+        }
+
+    def residual(self, params: Params, batch: Batch) -> Any:
+        """The equation's residual at a batch."""
+        return self.evaluate(self.equation.residual, params, batch)
+
+    def evaluate(self, function: Callable[..., Any], params: Params, batch: Batch) -> Any:
+        """Any function of fields, called with those its parameters name."""
+        return function(**self.fields(params, batch, asked(function)))
+
+    def latents(self, params: Params, u: Float[Array, "f sensors"]) -> Callable[..., Any]:
+        """The network's raw result as a function of the point."""
+        sensed = self._sensed(u)
+        return lambda point: self.network.apply(params, self._inputs(sensed, point))
+
+    def solution(
+        self, params: Params, u: Float[Array, "f sensors"], wanted: Iterable[str] | None = None
+    ) -> Callable[[Mapping[str, Array]], dict[str, Any]]:
+        """A function of the point that returns the unknowns, and u(x) if it is wanted."""
+        unknowns = self.equation.unknowns
+        needed = set(wanted if wanted is not None else unknowns)
+        network, sensed = self.latents(params, u), self._sensed(u)
+
+        def at(point: Mapping[str, Array]) -> dict[str, Any]:
+            out: dict[str, Any] = {}
+            if "u" in needed:
+                out["u"] = self._local(sensed, point)
+            if needed & set(unknowns):
+                raw = network(point)
+                n = meet(raw, len(unknowns)) if isinstance(raw, Latents) else raw
+                out.update(zip(unknowns, self._constrained(n, sensed, point), strict=True))
+            return out
+
+        return at
+
+    def _constrained(
+        self, n: tuple[Array, ...], u: Array, point: Mapping[str, Array]
+    ) -> tuple[Array, ...]:
+        if not self.hard:
+            return n
+        ansatz: Callable[..., Any] = self.equation.ansatz  # type: ignore[attr-defined]
+        given: dict[str, Any] = {**point, "n": n[0] if len(n) == 1 else n}
+        names = asked(ansatz)
+        if "u" in names:
+            given["u"] = self._local(u, point)
+        s = ansatz(**{name: given[name] for name in names})
+        return s if isinstance(s, tuple) else (s,)
+
+    def _sensed(self, u: Float[Array, "f sensors"]) -> Float[Array, "..."]:
+        unit = (1,) * len(self.equation.domain.names)
+        return jnp.reshape(u, (u.shape[0], *unit, *u.shape[1:]))
+
+    def _local(self, u: Array, point: Mapping[str, Array]) -> Array:
+        offer = offered(self.equation.domain, self.equation.inputs)
+        return offer["u(x)"].value(u, point)[..., 0]
+
+    def _inputs(self, u: Array, point: Mapping[str, Array]) -> Inputs:
+        return {name: tuple(f.value(u, point) for f in r.features) for name, r in self.plan.items()}

@@ -1,0 +1,38 @@
+"""A weighting: how much each residual counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from jaxtyping import Array, Float
+
+Residuals = Mapping[str, Float[Array, "..."]]
+"""For each term of the loss, `residual` and the names of conditions, its residuals at the batch."""
+
+
+@runtime_checkable
+class Weighting(Protocol):
+    """A pair of pure functions, after `optax.GradientTransformation`.
+
+    The loss is the sum over terms of mean(w r²), with w held constant. `update` returns the weights
+    of each term, of a shape that broadcasts with its residuals, and the next state. It receives the
+    residuals and, as keywords, what `needs` names:
+
+    - `kernels`: with `"ck"` or `"ntk"` in `needs`, the diagonal of that kernel at each residual;
+    - `rows`: with `"rows"`, which row of its frozen table each residual belongs to;
+    - `points`: with `"points"`, the coordinates of each residual, aligned;
+    - `norms`: with `"norms"`, a function without arguments that computes the norm of each term's gradient;
+
+    and always `step`. `init` is told how many rows each term's table has (0 where points are drawn
+    afresh).
+    """
+
+    @property
+    def needs(self) -> frozenset[str]: ...
+
+    def init(self, rows: Mapping[str, int]) -> Any: ...
+
+    def update(
+        self, state: Any, residuals: Residuals, **given: Any
+    ) -> tuple[Mapping[str, Float[Array, "..."]], Any]: ...

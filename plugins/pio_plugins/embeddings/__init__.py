@@ -1,0 +1,1 @@
+"""Embeddings of coordinates, one a file."""

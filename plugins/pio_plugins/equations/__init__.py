@@ -1,0 +1,1 @@
+"""Equations, one a file."""

@@ -1,0 +1,1 @@
+"""Loss weightings, one a file."""
