@@ -39,6 +39,8 @@ _HOME = {
     "glorot": "_layers",
     "Lifted": "_lifted",
     "measured": "_measured",
+    "Loss": "_loss",
+    "Term": "_loss",
     "Model": "_model",
     "option": "_options",
     "PeriodicField": "_periodic",

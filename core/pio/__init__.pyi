@@ -27,6 +27,8 @@ from pio._latents import Latents as Latents
 from pio._layers import Join as Join
 from pio._layers import glorot as glorot
 from pio._lifted import Lifted as Lifted
+from pio._loss import Loss as Loss
+from pio._loss import Term as Term
 from pio._measured import measured as measured
 from pio._model import Model as Model
 from pio._options import option as option
@@ -68,6 +70,7 @@ __all__ = [
     "Latents",
     "Law",
     "Lifted",
+    "Loss",
     "Model",
     "Network",
     "PeriodicField",
@@ -80,6 +83,7 @@ __all__ = [
     "Solutions",
     "Spec",
     "Tables",
+    "Term",
     "Weighting",
     "certify",
     "contract",

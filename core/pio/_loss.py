@@ -1,0 +1,217 @@
+"""The loss: mean squares of what should vanish, weighted, with its gradient, in slices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+from pio._batch import Batch
+from pio._embedding import Embedding
+from pio._equation import Condition, Equation
+from pio._model import Model, Params
+from pio._slices import in_slices, lengths, row_limit, value_and_grad_in_slices
+from pio._weighting import Weighting
+
+
+@dataclass(frozen=True)
+class Term:
+    """Something that should vanish at the points of a batch: a function of fields, maybe on a face."""
+
+    name: str
+    function: Callable[..., Any]
+    at: Mapping[str, float]
+    versus: Mapping[str, float] | None = None
+
+    def residual(
+        self, model: Model, params: Params, batch: Batch
+    ) -> dict[str, Float[Array, "..."]]:
+        """Its residuals by name. A system of equations has several."""
+        here = model.evaluate(self.function, params, batch.at(**self.at))
+        if self.versus is not None:
+            there = model.evaluate(self.function, params, batch.at(**self.versus))
+            here = jax.tree.map(jnp.subtract, here, there)
+        return dict(here) if isinstance(here, Mapping) else {self.name: here}
+
+
+def terms(equation: Equation, embedding: Embedding, hard: bool) -> tuple[Term, ...]:
+    """The residual, and the conditions that nothing else makes hold.
+
+    An ansatz meets all conditions but those that compare two faces; these hold for an embedding that
+    cannot tell the faces apart.
+    """
+    left = [c for c in equation.conditions() if not _implied(c, equation, embedding, hard)]
+    own = Term("residual", equation.residual, {})
+    return (own, *(Term(c.name, c.residual, c.at, c.versus) for c in left))
+
+
+def _implied(condition: Condition, equation: Equation, embedding: Embedding, hard: bool) -> bool:
+    if condition.versus is None:
+        return hard
+    (name,) = condition.at
+    group = next((g for g in embedding.groups(equation.domain) if g == (name,)), None)
+    if group is None:
+        return False
+    sides = (condition.at[name], condition.versus[name])
+    with jax.ensure_compile_time_eval():
+        low, high = (embedding.embed(equation.domain, group, jnp.asarray(side)) for side in sides)
+        return bool(jnp.allclose(low, high, atol=1e-4))
+
+
+class Look(NamedTuple):
+    """What one term finds at each point of its batch: residuals, and the kernel if the weighting needs it."""
+
+    residual: Float[Array, "..."]
+    kernel: Float[Array, "..."] | None
+
+
+class Outcome(NamedTuple):
+    """What an evaluation of the loss found: its value, mean squares by term, the weighting's next state."""
+
+    loss: Float[Array, ""]
+    squares: Mapping[str, Float[Array, ""]]
+    weighting: Any
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Σ over terms of mean(w r²), where the weights w are held constant.
+
+    `rows` bounds how many rows a network visits at a time; by default, what fits a processor's cache.
+    """
+
+    model: Model
+    weighting: Weighting
+    rows: int | None = None
+
+    @cached_property
+    def terms(self) -> Mapping[str, Term]:
+        found = terms(self.model.equation, self.model.embedding, self.model.hard)
+        return {term.name: term for term in found}
+
+    def value_and_grad(
+        self,
+        params: Params,
+        state: Any,
+        batches: Mapping[str, Batch],
+        step: Array | int = 0,
+        rows: Mapping[str, Array] | None = None,
+    ) -> tuple[Outcome, Params]:
+        """The loss at one batch per term, and its gradient.
+
+        Weights that depend on residuals are found first: in the same pass if each batch is a single
+        slice, else in a pass of their own, forward only. `rows` tells which rows of frozen tables the
+        batches are.
+        """
+        batches = {name: batches[name].at(**term.at) for name, term in self.terms.items()}
+        sizes = {name: self._size(params, batch) for name, batch in batches.items()}
+        given = {"step": step, "rows": rows, "points": {n: b.points for n, b in batches.items()}}
+        weigh = partial(self._weigh, params, state, batches, sizes, given)
+        if all(size == batches[name].shape for name, size in sizes.items()):
+            return self._at_once(params, batches, weigh)
+        weights, after = weigh(self._looks(params, batches, sizes))
+        loss, squares, slope = 0.0, {}, None
+        for name in self.terms:
+            (part, own), grad = self._gradient(name, params, batches[name], sizes[name], weights)
+            loss, squares = loss + part, {**squares, **own}
+            slope = grad if slope is None else jax.tree.map(jnp.add, slope, grad)
+        return Outcome(jnp.asarray(loss), squares, after), slope
+
+    def _at_once(
+        self, params: Params, batches: Mapping[str, Batch], weigh: Callable[..., Any]
+    ) -> tuple[Outcome, Params]:
+        def total(params: Params) -> tuple[Array, Outcome]:
+            looks: dict[str, Look] = {}
+            for name, batch in batches.items():
+                looks.update(self._look(name, params, batch))
+            weights, after = jax.lax.stop_gradient(weigh(jax.lax.stop_gradient(looks)))
+            squares = {key: look.residual**2 for key, look in looks.items()}
+            loss = sum(
+                (jnp.mean(weights[key] * square) for key, square in squares.items()), jnp.zeros(())
+            )
+            return loss, Outcome(
+                loss, {key: jnp.mean(square) for key, square in squares.items()}, after
+            )
+
+        slope, outcome = jax.grad(total, has_aux=True)(params)
+        return outcome, slope
+
+    def _gradient(
+        self,
+        name: str,
+        params: Params,
+        batch: Batch,
+        size: tuple[int, ...],
+        weights: Mapping[str, Array] | None,
+    ) -> tuple[tuple[Array, dict[str, Array]], Params]:
+        """One term's share of the loss, in slices; every weight one if none are given."""
+        count = math.prod(batch.shape)
+
+        def part(params: Params, batch: Batch, present: Array, weights: Any) -> tuple[Array, Any]:
+            residuals = self.terms[name].residual(self.model, params, batch)
+            squares = {key: present * r**2 for key, r in residuals.items()}
+            weighted = [sq if weights is None else weights[key] * sq for key, sq in squares.items()]
+            return sum(jnp.sum(sq) for sq in weighted) / count, squares
+
+        own = None
+        if weights is not None:
+            keys = jax.eval_shape(partial(self._look, name), params, batch)
+            own = {key: weights[key] for key in keys}
+        (value, squares), slope = value_and_grad_in_slices(part, size, params, batch, own)
+        return (value, {key: jnp.mean(sq) for key, sq in squares.items()}), slope
+
+    def _look(self, name: str, params: Params, batch: Batch) -> dict[str, Look]:
+        term = self.terms[name]
+        residuals = term.residual(self.model, params, batch)
+        return {key: Look(r, None) for key, r in residuals.items()}
+
+    def _looks(
+        self, params: Params, batches: Mapping[str, Batch], sizes: Mapping[str, tuple[int, ...]]
+    ) -> dict[str, Look]:
+        """All terms' residuals, or their shapes alone if weights do not depend on them."""
+        looks: dict[str, Look] = {}
+        for name, batch in batches.items():
+            look = partial(self._look, name, params)
+            if self.weighting.needs:
+                looks.update(in_slices(look, sizes[name], batch))
+            else:
+                shapes = jax.eval_shape(look, batch)
+                looks.update(jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes))
+        return looks
+
+    def _weigh(
+        self,
+        params: Params,
+        state: Any,
+        batches: Mapping[str, Batch],
+        sizes: Mapping[str, tuple[int, ...]],
+        given: Mapping[str, Any],
+        looks: Mapping[str, Look],
+    ) -> tuple[Mapping[str, Array], Any]:
+        def norms() -> dict[str, Array]:
+            return {
+                name: optax.tree.norm(self._gradient(name, params, batch, sizes[name], None)[1])
+                for name, batch in batches.items()
+            }
+
+        return self.weighting.update(
+            state,
+            {key: look.residual for key, look in looks.items()},
+            kernels={key: look.kernel for key, look in looks.items()},
+            norms=norms,
+            **given,
+        )
+
+    def _size(self, params: Params, batch: Batch) -> tuple[int, ...]:
+        rows = self.rows
+        if rows is None:
+            width = max(leaf.shape[-1] for leaf in jax.tree.leaves(params) if leaf.ndim)
+            rows = row_limit(width, batch.u.dtype)
+        return lengths(batch, self.model.plan, rows)
