@@ -31,6 +31,9 @@ from pio._loss import Loss as Loss
 from pio._loss import Term as Term
 from pio._measured import measured as measured
 from pio._model import Model as Model
+from pio._optimizer import Optimizer as Optimizer
+from pio._optimizer import Schedule as Schedule
+from pio._optimizer import clipped as clipped
 from pio._options import option as option
 from pio._periodic import PeriodicField as PeriodicField
 from pio._periodic import power_law as power_law
@@ -47,6 +50,8 @@ from pio._solve import solve as solve
 from pio._space import FunctionSpace as FunctionSpace
 from pio._space import draw as draw
 from pio._space import read as read
+from pio._tracker import Tracker as Tracker
+from pio._tracker import scalars as scalars
 from pio._weighting import Residuals as Residuals
 from pio._weighting import Weighting as Weighting
 
@@ -73,6 +78,7 @@ __all__ = [
     "Loss",
     "Model",
     "Network",
+    "Optimizer",
     "PeriodicField",
     "PioError",
     "Recipe",
@@ -80,12 +86,15 @@ __all__ = [
     "Registry",
     "Residuals",
     "RunError",
+    "Schedule",
     "Solutions",
     "Spec",
     "Tables",
     "Term",
+    "Tracker",
     "Weighting",
     "certify",
+    "clipped",
     "contract",
     "discover",
     "draw",
@@ -98,6 +107,7 @@ __all__ = [
     "read",
     "relative_errors",
     "resample",
+    "scalars",
     "solutions",
     "solve",
 ]

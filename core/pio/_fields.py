@@ -23,7 +23,7 @@ class Field(NamedTuple):
     """`s_xxt` as the quantity `s` and how often each coordinate is differentiated by."""
 
     base: str
-    index: Index
+    orders: Index
 
 
 def parse(name: str, domain: Domain, quantities: Iterable[str]) -> Field:
@@ -69,12 +69,12 @@ def evaluate(
     fields = {name: parse(name, domain, quantities) for name in names}
     point = {n: point[n] for n in domain.names}
     bases = {f.base for f in fields.values()} - set(domain.names)
-    indices = {f.index for f in fields.values()} or {(0,) * len(domain.names)}
+    indices = {f.orders for f in fields.values()} or {(0,) * len(domain.names)}
     jets = (expand if engine == "taylor" else nest)(
         lambda p: {k: v for k, v in fun(p).items() if k in bases}, point, indices
     )
     return {
-        name: point[f.base] if f.base in point else derivative(jets[f.base], f.index)
+        name: point[f.base] if f.base in point else derivative(jets[f.base], f.orders)
         for name, f in fields.items()
     }
 

@@ -62,8 +62,8 @@ KINDS: Mapping[str, Kind] = {
     "architecture": Kind("pio_architectures", "pio._architecture:Architecture"),
     "weighting": Kind("pio_weightings", "pio._weighting:Weighting"),
     "embedding": Kind("pio_embeddings", "pio._embedding:Embedding"),
-    "optimizer": Kind("pio_optimizers"),
-    "tracker": Kind("pio_trackers"),
+    "optimizer": Kind("pio_optimizers", "pio._optimizer:Optimizer"),
+    "tracker": Kind("pio_trackers", "pio._tracker:Tracker"),
     "command": Kind("pio_commands"),
 }
 
@@ -90,12 +90,12 @@ def pio_embeddings() -> Supplied:
 
 @hookspec
 def pio_optimizers() -> Supplied:
-    """Optimisers: `pio train --optimizer NAME`. Each makes an `optax.GradientTransformation`."""
+    """Optimisers: `pio train --optimizer NAME`. Each makes a `pio.Optimizer`."""
 
 
 @hookspec
 def pio_trackers() -> Supplied:
-    """Trackers: consumers of the records a run yields."""
+    """Trackers: `pio train --tracker NAME`. Each makes a `pio.Tracker`."""
 
 
 @hookspec

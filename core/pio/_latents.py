@@ -29,17 +29,19 @@ class Latents(NamedTuple):
     trunk: Affine
 
 
-def meet(latents: Latents, outputs: int = 1) -> tuple[Float[Array, "..."], ...]:
+def meet(
+    latents: Latents, outputs: int = 1, b: Float[Array, "... latents"] | None = None
+) -> tuple[Float[Array, "..."], ...]:
     """The network's outputs n = Σ_k b_k γ_k, aligned, one array each.
 
     With γ = h W + β, the sum is (W b)·h + β·b. The last layer of the trunk then acts on the
     branch's rows, which are fewer by the number of times in a structured batch and carry fewer
     derivatives: one layer of the costlier network is saved. With several outputs, each has its own
-    share of the latents.
+    share of the latents. Whoever has the branch's latents already may give them as `b`.
     """
     branch, trunk = latents
     few, many = (math.prod(side.hidden.shape[:-1]) for side in latents)
-    b = branch.value()
+    b = branch.value() if b is None else b
     shares = (b,) if outputs == 1 else jnp.split(b, outputs, axis=-1)
     if few > many:
         gamma = trunk.value()

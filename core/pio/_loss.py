@@ -104,13 +104,13 @@ class Loss:
         step: Array | int = 0,
         rows: Mapping[str, Array] | None = None,
     ) -> tuple[Outcome, Params]:
-        """The loss at one batch per term, and its gradient.
+        """The loss of the terms that batches are given for, and its gradient.
 
         Weights that depend on residuals are found first: in the same pass if each batch is a single
         slice, else in a pass of their own, forward only. `rows` tells which rows of frozen tables the
         batches are.
         """
-        batches = {name: batches[name].at(**term.at) for name, term in self.terms.items()}
+        batches = {name: batch.at(**self.terms[name].at) for name, batch in batches.items()}
         sizes = {name: self._size(params, batch) for name, batch in batches.items()}
         given = {"step": step, "rows": rows, "points": {n: b.points for n, b in batches.items()}}
         weigh = partial(self._weigh, params, state, batches, sizes, given)
@@ -118,8 +118,8 @@ class Loss:
             return self._at_once(params, batches, weigh)
         weights, after = weigh(self._looks(params, batches, sizes))
         loss, squares, slope = 0.0, {}, None
-        for name in self.terms:
-            (part, own), grad = self._gradient(name, params, batches[name], sizes[name], weights)
+        for name, batch in batches.items():
+            (part, own), grad = self._gradient(name, params, batch, sizes[name], weights)
             loss, squares = loss + part, {**squares, **own}
             slope = grad if slope is None else jax.tree.map(jnp.add, slope, grad)
         return Outcome(jnp.asarray(loss), squares, after), slope

@@ -127,18 +127,34 @@ class Model:
 
         return at
 
+    def constrain(
+        self, n: tuple[Array, ...], known: Mapping[str, Array]
+    ) -> tuple[Float[Array, "..."], ...]:
+        """The unknowns from the network's outputs: by the ansatz if it is hard, else the same.
+
+        `known` are the coordinates and, where the ansatz asks for it, u(x).
+        """
+        if not self.hard:
+            return n
+        given: dict[str, Any] = {**known, "n": n[0] if len(n) == 1 else n}
+        s = self._ansatz(**{name: given[name] for name in asked(self._ansatz)})
+        return s if isinstance(s, tuple) else (s,)
+
+    @property
+    def consults(self) -> bool:
+        """Whether the ansatz asks for u(x)."""
+        return self.hard and "u" in asked(self._ansatz)
+
+    @property
+    def _ansatz(self) -> Callable[..., Any]:
+        ansatz: Callable[..., Any] = self.equation.ansatz  # type: ignore[attr-defined]
+        return ansatz
+
     def _constrained(
         self, n: tuple[Array, ...], u: Array, point: Mapping[str, Array]
     ) -> tuple[Array, ...]:
-        if not self.hard:
-            return n
-        ansatz: Callable[..., Any] = self.equation.ansatz  # type: ignore[attr-defined]
-        given: dict[str, Any] = {**point, "n": n[0] if len(n) == 1 else n}
-        names = asked(ansatz)
-        if "u" in names:
-            given["u"] = self._local(u, point)
-        s = ansatz(**{name: given[name] for name in names})
-        return s if isinstance(s, tuple) else (s,)
+        local = {"u": self._local(u, point)} if self.consults else {}
+        return self.constrain(n, {**point, **local})
 
     def _sensed(self, u: Float[Array, "f sensors"]) -> Float[Array, "..."]:
         unit = (1,) * len(self.equation.domain.names)

@@ -46,5 +46,43 @@ def pio_embeddings() -> dict[str, Spec]:
     home = "pio_plugins.embeddings"
     return {
         "fourier": Spec(f"{home}.fourier:Fourier", "harmonics of the periodic coordinates"),
+        "random-fourier": Spec(
+            f"{home}.random_fourier:RandomFourier", "random waves in all coordinates jointly"
+        ),
         "none": Spec(f"{home}.none:Identity", "coordinates as they are"),
+    }
+
+
+@hookimpl
+def pio_weightings() -> dict[str, Spec]:
+    home = "pio_plugins.weightings"
+    kernel = f"{home}.kernel:Kernel"
+    return {
+        "fixed": Spec(f"{home}.fixed:Fixed", "a constant per term"),
+        "ck": Spec(kernel, "√(K_max / K) by the conjugate kernel, at each point", {"kind": "ck"}),
+        "ntk": Spec(kernel, "√(K_max / K) by the tangent kernel, at each point", {"kind": "ntk"}),
+        "brdr": Spec(f"{home}.brdr:BRDR", "more where residuals fall slowly, per frozen point"),
+        "balanced": Spec(f"{home}.balanced:Balanced", "equal gradient norms of all terms"),
+        "causal": Spec(f"{home}.causal:Causal", "earlier times first"),
+    }
+
+
+@hookimpl
+def pio_optimizers() -> dict[str, Spec]:
+    home = "pio_plugins.optimizers"
+    return {
+        "adamw": Spec(f"{home}.adamw:AdamW", "Adam with weight decay, as published"),
+        "soap": Spec(f"{home}.soap:SOAP", "Adam in the eigenbasis of Shampoo's preconditioner"),
+        "lbfgs": Spec(f"{home}.lbfgs:LBFGS", "quasi-Newton, for a batch that never changes"),
+        "muon": Spec(f"{home}.muon:Muon", "momentum with orthogonal steps"),
+    }
+
+
+@hookimpl
+def pio_trackers() -> dict[str, Spec]:
+    home = "pio_plugins.trackers"
+    return {
+        "tensorboard": Spec(f"{home}.tensorboard:TensorBoard", "event files in the run's directory"),
+        "wandb": Spec(f"{home}.wandb:WandB", "Weights & Biases"),
+        "mlflow": Spec(f"{home}.mlflow:MLflow", "an MLflow tracking server, or a local directory"),
     }

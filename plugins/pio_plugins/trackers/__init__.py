@@ -1,0 +1,1 @@
+"""Trackers, one a file: thin, and imported only when asked for."""

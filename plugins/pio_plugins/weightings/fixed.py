@@ -1,0 +1,49 @@
+"""Fixed weights: one number per kind of term."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array
+
+import pio
+
+
+class FixedState(NamedTuple):
+    """Nothing is remembered."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Every term counts by its mean square, times a constant."""
+
+    residual: float = pio.option(1.0, "weight of the equation's residual")
+    initial: float = pio.option(1.0, "weight of the initial condition")
+    boundary: float = pio.option(1.0, "weight of every other condition")
+
+    needs = frozenset[str]()
+
+    def __post_init__(self) -> None:
+        for name in ("residual", "initial", "boundary"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise pio.PioError(
+                    f"weighting 'fixed' needs weights > 0 (got {name} = {getattr(self, name)})."
+                )
+
+    def init(self, rows: Mapping[str, int]) -> FixedState:
+        del rows
+        return FixedState()
+
+    def update(
+        self, state: FixedState, residuals: pio.Residuals, **given: Any
+    ) -> tuple[dict[str, Array], FixedState]:
+        del given
+        constants = {"residual": self.residual, "initial": self.initial}
+        weights = {
+            name: jnp.full((1,) * r.ndim, constants.get(name, self.boundary), r.dtype)
+            for name, r in residuals.items()
+        }
+        return weights, state
