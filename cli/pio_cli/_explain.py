@@ -1,6 +1,7 @@
 """What is worth saying of a plugin beyond its docstring and options: one function a kind.
 
-Each takes the thing made and yields rows of (label, text).
+Each takes the thing made, the registry and the name of an equation to explain it with, and yields
+rows of (label, text).
 """
 
 from __future__ import annotations
@@ -9,11 +10,15 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from pio._errors import PioError
+from pio._registry import Registry
+
 Rows = Iterator[tuple[str, str]]
 
 
-def equation(equation: Any) -> Rows:
+def equation(equation: Any, registry: Registry, example: str | None) -> Rows:
     """Domain, unknowns, residual, conditions, references and presets."""
+    del registry, example
     for c in equation.domain.coordinates:
         yield "domain", f"{c.name} from {c.low:g} to {c.high:g}{', periodic' * c.periodic}"
     yield "unknowns", ", ".join(equation.unknowns)
@@ -32,7 +37,7 @@ def equation(equation: Any) -> Rows:
         yield "presets", ", ".join(presets)
 
 
-def architecture(architecture: Any) -> Rows:
+def architecture(architecture: Any, registry: Registry, example: str | None) -> Rows:
     """The features that each subnetwork reads, and the axes along which its latents then vary.
 
     The axes are observed, not declared: the network is traced with arrays of different lengths on
@@ -41,6 +46,48 @@ def architecture(architecture: Any) -> Rows:
     for subnetwork, features in architecture.reads.items():
         yield subnetwork, f"reads {', '.join(features)}"
     yield "plan", " · ".join(_axes(architecture))
+    yield from _cost(architecture, registry, example)
+
+
+def _cost(architecture: Any, registry: Registry, example: str | None) -> Rows:
+    """Parameters, and what a residual costs beside the plainest network of the same size."""
+    import jax
+
+    from pio import Model
+    from pio._cost import count, residual_cost
+
+    if example is None:
+        known = registry.of("equation")
+        example = "kdv" if "kdv" in known else next(iter(known), None)
+    if example is None:
+        return
+    equation = registry.make("equation", example)
+    recipe = getattr(equation, "presets", {}).get("paper")
+    name, options = recipe.embedding if recipe else ("none", {})
+    embedding = registry.make("embedding", name, options)
+    setting = f"for {example}, embedding {name}"
+    try:
+        model = Model(equation, architecture, embedding)
+    except PioError as error:
+        yield "cost", f"none {setting}: {error}"
+        return
+    yield "parameters", f"{count(jax.eval_shape(model.init, jax.random.key(0))):,} {setting}"
+    size = {k: getattr(architecture, k) for k in ("width", "depth") if hasattr(architecture, k)}
+    try:
+        plain = Model(equation, registry.make("architecture", "vanilla", size), embedding)
+    except PioError:
+        return  # no vanilla, or of no comparable size
+    lengths = (16,) * len(equation.domain.axes)
+    ratios = {
+        layout: residual_cost(model, layout, lengths) / residual_cost(plain, layout, lengths)
+        for layout in ("pairs", "block")
+    }
+    block = " × ".join(map(str, lengths))
+    yield (
+        "cost",
+        f"{ratios['pairs']:.3g} times vanilla at pairs, {ratios['block']:.3g} times at a block of "
+        f"{block} {setting}; multiplications in the matrix products of one residual",
+    )
 
 
 LENGTHS = {"f": 2, "x": 3, "t": 5}
@@ -75,7 +122,7 @@ def _axes(architecture: Any) -> list[str]:
     ]
 
 
-EXPLAIN: Mapping[str, Callable[[Any], Rows]] = {
+EXPLAIN: Mapping[str, Callable[[Any, Registry, str | None], Rows]] = {
     "equation": equation,
     "architecture": architecture,
 }

@@ -20,6 +20,11 @@ from pio_cli._plugins import Plugins
 OWN = {
     "plugins": ("pio_cli.plugins:plugins", "List what can be named, and who supplies it."),
     "describe": ("pio_cli.describe:describe", "Explain one plugin: its mathematics and options."),
+    "train": ("pio_cli.train:train", "Learn the solution operator of an equation."),
+    "resume": ("pio_cli.resume:resume", "Continue a run from its latest checkpoint."),
+    "evaluate": ("pio_cli.evaluate:evaluate", "Measure how far a run is from the truth."),
+    "predict": ("pio_cli.predict:predict", "Solutions for input functions of your own."),
+    "runs": ("pio_cli.runs:runs", "List the runs there are."),
     "data": ("pio_cli.data:data", "Make and inspect reference solutions."),
 }
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ import click
 from pio._errors import PioError
 from pio._registry import Registry
 from pio_cli._plugins import with_registry
+from pio_cli._screen import bar, status
 from pio_cli.describe import settings
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def make(
     rows = []
     for name in _references(problem, reference):
         start = time.perf_counter()
-        with _bar(f"{equation}, {name}") as progress:
+        with bar(f"{equation}, {name}") as progress:
             found = solutions(problem, functions, seed=seed, reference=name, progress=progress)
         truth = truth or found
         errors = [relative_errors(found.s[n], truth.s[n]).mean() for n in found.s]
@@ -117,7 +117,7 @@ def certify(
     problem = registry.make("equation", equation, settings(pairs, "equation"))
     holds = True
     for name in _references(problem, reference):
-        with _status(f"{equation}, {name}") as say:
+        with status(f"{equation}, {name}") as say:
             found = certified(problem, name, functions=functions, seed=seed, progress=say)
         holds = holds and found.holds
         if as_json:
@@ -146,7 +146,7 @@ def show(
 
     given = settings(pairs, "equation")
     problem = registry.make("equation", equation, given)
-    with _bar(equation) as progress:
+    with bar(equation) as progress:
         found = solutions(problem, functions, seed=seed, reference=reference, progress=progress)
     title = ", ".join([equation, *(f"{k} = {v}" for k, v in given.items())])
     output = output or Path(f"{equation}.png")
@@ -185,46 +185,6 @@ def _as_dict(equation: str, found: Certificate) -> dict[str, Any]:
             for f in found.findings
         },
     }
-
-
-# ---------------------------------------------------------------------------------------------
-# What is drawn on stderr while one waits
-
-
-@contextlib.contextmanager
-def _bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    console = Console(stderr=True)
-    with Progress(
-        *columns,
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextlib.contextmanager
-def _status(what: str) -> Iterator[Callable[[str], None]]:
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with console.status(what) as status:
-        yield lambda step: status.update(f"{what}: {step}")
 
 
 # ---------------------------------------------------------------------------------------------

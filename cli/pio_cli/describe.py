@@ -44,24 +44,32 @@ def settings(pairs: tuple[str, ...], kind: str) -> dict[str, str]:
 @click.argument("kind_", metavar="KIND")
 @click.argument("name")
 @click.option("--set", "pairs", metavar="KEY=VALUE", multiple=True, help="Change an option.")
+@click.option("--equation", "example", help="Count an architecture's cost with it.  [default: kdv]")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, for scripts.")
 @with_registry
 def describe(
-    registry: Registry, kind_: str, name: str, pairs: tuple[str, ...], as_json: bool
+    registry: Registry,
+    kind_: str,
+    name: str,
+    pairs: tuple[str, ...],
+    example: str | None,
+    as_json: bool,
 ) -> None:
     """Explain one plugin: its mathematics, its options and where it comes from.
 
     KIND is equation, architecture, weighting, embedding, optimizer, tracker or command, or the
     beginning of one: `pio describe eq kdv`.
     """
-    page = _page(registry, kind(kind_), name, pairs)
+    page = _page(registry, kind(kind_), name, pairs, example)
     if as_json:
         click.echo(json.dumps(page, ensure_ascii=False, indent=2, default=str))
     else:
         _draw(page)
 
 
-def _page(registry: Registry, kind: str, name: str, pairs: tuple[str, ...]) -> dict[str, Any]:
+def _page(
+    registry: Registry, kind: str, name: str, pairs: tuple[str, ...], example: str | None
+) -> dict[str, Any]:
     entry = registry.find(kind, name)
     factory = registry.load(kind, name)
     given = settings(pairs, kind)
@@ -71,7 +79,9 @@ def _page(registry: Registry, kind: str, name: str, pairs: tuple[str, ...]) -> d
     if (given and kind != "command") or (kind in EXPLAIN and not needy):
         product = registry.make(kind, name, given)  # which checks the options given
         try:
-            rows = list(EXPLAIN[kind](product)) if kind in EXPLAIN else []
+            rows = list(EXPLAIN[kind](product, registry, example)) if kind in EXPLAIN else []
+        except PioError:
+            raise
         except Exception as error:
             raise PioError(
                 f"{entry} ({entry.source}) cannot be explained: {reason(error)}"

@@ -8,6 +8,10 @@ from pio._batch import Batch as Batch
 from pio._certificate import Certificate as Certificate
 from pio._certificate import certify as certify
 from pio._certificate import relative_errors as relative_errors
+from pio._compose import check as check
+from pio._compose import compose as compose
+from pio._config import Config as Config
+from pio._config import resolve as resolve
 from pio._domain import Coordinate as Coordinate
 from pio._domain import Domain as Domain
 from pio._embedding import Embedding as Embedding
@@ -18,10 +22,18 @@ from pio._equation import Reference as Reference
 from pio._errors import PioError as PioError
 from pio._errors import RunError as RunError
 from pio._etdrk4 import etdrk4 as etdrk4
+from pio._evaluate import Evaluation as Evaluation
+from pio._evaluate import Light as Light
+from pio._evaluate import evaluate as evaluate
+from pio._evaluate import light as light
+from pio._evaluate import predict as predict
+from pio._evaluate import prediction_errors as prediction_errors
 from pio._features import Feature as Feature
 from pio._gaussian import GaussianField as GaussianField
 from pio._hooks import Spec as Spec
 from pio._hooks import hookimpl as hookimpl
+from pio._kernels import kernel as kernel
+from pio._kernels import with_kernel as with_kernel
 from pio._latents import Affine as Affine
 from pio._latents import Latents as Latents
 from pio._layers import Join as Join
@@ -43,7 +55,15 @@ from pio._recipe import Recipe as Recipe
 from pio._recipe import Tables as Tables
 from pio._registry import Registry as Registry
 from pio._registry import discover as discover
+from pio._report import Report as Report
+from pio._report import report as report
 from pio._resample import resample as resample
+from pio._run import Run as Run
+from pio._run import load_run as load_run
+from pio._sampling import Sampler as Sampler
+from pio._session import follow as follow
+from pio._session import resume as resume
+from pio._session import train as train
 from pio._solutions import Solutions as Solutions
 from pio._solutions import solutions as solutions
 from pio._solve import solve as solve
@@ -51,7 +71,12 @@ from pio._space import FunctionSpace as FunctionSpace
 from pio._space import draw as draw
 from pio._space import read as read
 from pio._tracker import Tracker as Tracker
+from pio._tracker import by_path as by_path
+from pio._tracker import extra as extra
 from pio._tracker import scalars as scalars
+from pio._train import Record as Record
+from pio._train import TrainState as TrainState
+from pio._train import Trainer as Trainer
 from pio._weighting import Residuals as Residuals
 from pio._weighting import Weighting as Weighting
 
@@ -63,10 +88,12 @@ __all__ = [
     "Certificate",
     "Choice",
     "Condition",
+    "Config",
     "Coordinate",
     "Domain",
     "Embedding",
     "Equation",
+    "Evaluation",
     "Feature",
     "FunctionSpace",
     "GaussianField",
@@ -75,6 +102,7 @@ __all__ = [
     "Latents",
     "Law",
     "Lifted",
+    "Light",
     "Loss",
     "Model",
     "Network",
@@ -82,32 +110,54 @@ __all__ = [
     "PeriodicField",
     "PioError",
     "Recipe",
+    "Record",
     "Reference",
     "Registry",
+    "Report",
     "Residuals",
+    "Run",
     "RunError",
+    "Sampler",
     "Schedule",
     "Solutions",
     "Spec",
     "Tables",
     "Term",
     "Tracker",
+    "TrainState",
+    "Trainer",
     "Weighting",
+    "by_path",
     "certify",
+    "check",
     "clipped",
+    "compose",
     "contract",
     "discover",
     "draw",
     "etdrk4",
+    "evaluate",
+    "extra",
+    "follow",
     "glorot",
     "hookimpl",
+    "kernel",
+    "light",
+    "load_run",
     "measured",
     "option",
     "power_law",
+    "predict",
+    "prediction_errors",
     "read",
     "relative_errors",
+    "report",
     "resample",
+    "resolve",
+    "resume",
     "scalars",
     "solutions",
     "solve",
+    "train",
+    "with_kernel",
 ]

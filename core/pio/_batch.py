@@ -29,7 +29,7 @@ class Batch:
     points: Mapping[str, Float[Array, "..."]]
 
     @classmethod
-    def block(cls, u: Float[Array, "f sensors"], **points: Float[Array, " n"]) -> Batch:
+    def block(cls, u: Float[Array, "f sensors"], **points: Float[Array, " _"]) -> Batch:
         """Every function at every combination of these coordinates, given in the domain's order."""
         count = len(points)
         aligned = {

@@ -113,12 +113,20 @@ def reading(
                 add(f"φ({','.join(group)})", Feature(group, _embedded(embedding, domain, group)))
         if not _is_coordinate(name, domain):
             if name not in offer:
-                raise PioError(
-                    f"no feature named {name!r}{suggestion(name, [*offer, *domain.names])}"
-                )
+                raise PioError(_missing(name, domain, offer))
             add(name, offer[name])
     varies = {a for f in features for a in f.axes}
     return Reading(tuple(names), tuple(a for a in domain.axes if a in varies), tuple(features))
+
+
+def _missing(name: str, domain: Domain, offer: Mapping[str, Feature]) -> str:
+    if name == "û":
+        others = ", ".join(f"{n!r} ({f.summary})" for n, f in offer.items() if n.startswith("u"))
+        return (
+            "feature 'û', the leading Fourier coefficients of u, exists only where u is periodic, and the "
+            f"input functions of this equation are not; a subnetwork may read {others} instead."
+        )
+    return f"no feature named {name!r}{suggestion(name, [*offer, *domain.names])}"
 
 
 def _is_coordinate(name: str, domain: Domain) -> bool:

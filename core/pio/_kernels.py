@@ -202,7 +202,11 @@ def _constrained(
     def polynomial(terms: Terms, at: Mapping[str, Array]) -> Array:
         powers = []
         for index, c in terms.items():
-            shifts = [at[name] - point[name] for name, k in zip(point, index, strict=True) for _ in range(k)]
+            shifts = [
+                at[name] - point[name]
+                for name, k in zip(point, index, strict=True)
+                for _ in range(k)
+            ]
             powers.append(math.prod(shifts, start=c))
         return sum(powers[1:], powers[0])
 
@@ -241,11 +245,23 @@ def _gram(faces: Sequence[Terms], bias: bool = False) -> Gram:
     terms = {(face, i): c for face, jet in enumerate(faces) for i, c in jet.items()}
     products = {}
     for (a, p), (b, q) in itertools.combinations_with_replacement(terms.items(), 2):
-        product = jnp.sum(p * q, -1)
+        product = _inner(p, q)
         if bias and not any(a[1]) and not any(b[1]):
             product = product + 1
         products[a, b] = products[b, a] = product
     return products
+
+
+def _inner(p: Array, q: Array) -> Array:
+    """Σ over channels of p q.
+
+    The pass keeps channels in front (see `pio._jet.Jet`), where their sum is a product with a row of
+    ones; moving them there again undoes its last move.
+    """
+    p, q = (jnp.moveaxis(a, -1, 0) for a in (p, q))
+    product = p * q
+    ones = jnp.ones((1, len(product)), product.dtype)
+    return (ones @ product.reshape(len(product), -1)).reshape(product.shape[1:])
 
 
 def _conjugate(faces: Sequence[_Face], value: Any) -> Any:
@@ -300,9 +316,7 @@ def _tangent(
 ) -> Any:
     """‖∂r/∂θ‖² at each point, by a gradient of its own, some points at a time."""
     shape = jnp.broadcast_shapes(*(b.shape for b in batches))
-    points = [
-        {n: jnp.broadcast_to(c, shape).ravel() for n, c in b.points.items()} for b in batches
-    ]
+    points = [{n: jnp.broadcast_to(c, shape).ravel() for n, c in b.points.items()} for b in batches]
     which = jnp.broadcast_to(
         jnp.arange(shape[0]).reshape(-1, *(1,) * (len(shape) - 1)), shape
     ).ravel()
@@ -313,7 +327,9 @@ def _tangent(
         here = jnp.broadcast_to(u, (shape[0], *u.shape[1:]))[index][None]
         unit = (1,) * len(shape)
         values = [
-            model.evaluate(function, params, Batch(here, {n: c.reshape(unit) for n, c in p.items()}))
+            model.evaluate(
+                function, params, Batch(here, {n: c.reshape(unit) for n, c in p.items()})
+            )
             for p in places
         ]
         return jax.tree.map(lambda r: r.reshape(()), _compare(values))

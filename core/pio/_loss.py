@@ -214,4 +214,4 @@ class Loss:
         if rows is None:
             width = max(leaf.shape[-1] for leaf in jax.tree.leaves(params) if leaf.ndim)
             rows = row_limit(width, batch.u.dtype)
-        return lengths(batch, self.model.plan, rows)
+        return lengths(batch, self.model.visited(params, batch), rows)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
@@ -106,6 +107,13 @@ class Model:
         """The network's raw result as a function of the point."""
         sensed = self._sensed(u)
         return lambda point: self.network.apply(params, self._inputs(sensed, point))
+
+    def visited(self, params: Params, batch: Batch) -> tuple[tuple[int, ...], ...]:
+        """The aligned shapes that the subnetworks run over at a batch."""
+        raw = jax.eval_shape(lambda p, b: self.latents(p, b.u)(b.points), params, batch)
+        if isinstance(raw, Latents):
+            return tuple(side.hidden.shape[:-1] for side in raw)
+        return (batch.shape,)
 
     def solution(
         self, params: Params, u: Float[Array, "f sensors"], wanted: Iterable[str] | None = None

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+import jax
 import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
@@ -22,7 +23,7 @@ class Optimizer(Protocol):
 
     `transform(steps)` is told the length of the run, so that a decay ends with it. Its `update` gets
     `value`, `grad` and `value_fn` as keywords, of which an ordinary transformation takes no notice
-    (`optax.with_extra_args_support` makes it so); `value_fn(params)` is the loss at this step's
+    (`pio.clipped` makes it so); `value_fn(params)` is the loss at this step's
     batch. `rate(step, steps)` is the learning rate of a step, for the record.
 
         transformation = optimizer.transform(steps)
@@ -51,7 +52,7 @@ class Schedule:
     length; `constant` stays.
 
         Schedule(3e-3, warmup=0.02, decay="cosine")
-        Schedule(1e-3, decay="exponential", factor=0.99, every=500)
+        Schedule(1e-3, decay="exponential", factor=0.99, every=500.0)
     """
 
     peak: float
@@ -100,11 +101,27 @@ class Schedule:
 
 
 def clipped(
-    transformation: optax.GradientTransformation, norm: float | None
+    transformation: optax.GradientTransformation, norm: float | None = None
 ) -> optax.GradientTransformationExtraArgs:
-    """A transformation that first shortens gradients to this norm, if there is one, and takes keywords."""
-    if norm is None:
-        return optax.with_extra_args_support(transformation)
-    if not norm > 0:
+    """A transformation that first shortens gradients to this norm, if there is one.
+
+    It takes keywords, and leave to mix dtypes, as optax does, where the caller is strict about them.
+    """
+    if norm is not None and not norm > 0:
         raise PioError(f"the bound on the gradient's norm is positive, or none (got {norm:g}).")
-    return optax.chain(optax.clip_by_global_norm(norm), transformation)
+    inner = (
+        optax.with_extra_args_support(transformation)
+        if norm is None
+        else optax.chain(optax.clip_by_global_norm(norm), transformation)
+    )
+
+    def init(params: Any) -> Any:
+        with jax.numpy_dtype_promotion("standard"):
+            return inner.init(params)
+
+    def update(grads: Any, state: Any, params: Any = None, **given: Any) -> tuple[Any, Any]:
+        with jax.numpy_dtype_promotion("standard"):
+            updates, after = inner.update(grads, state, params, **given)
+            return updates, after
+
+    return optax.GradientTransformationExtraArgs(init, update)

@@ -7,20 +7,18 @@ one slice of the batch does; and a slice that fits a processor's cache is also f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from pio._batch import Batch
-from pio._features import Reading
 
 # Bytes of one coefficient of one hidden layer in a slice: near a processor's second-level cache;
 # elsewhere large enough to keep an accelerator busy.
-CACHE = {"cpu": 2**21}
+CACHE = {"cpu": 2**20}
 ELSEWHERE = 2**28
 
 
@@ -30,41 +28,28 @@ def row_limit(width: int, dtype: Any) -> int:
     return max(1, size // (width * jnp.dtype(dtype).itemsize))
 
 
-def lengths(batch: Batch, plan: Mapping[str, Reading], rows: int) -> tuple[int, ...]:
+def lengths(batch: Batch, visited: Sequence[tuple[int, ...]], rows: int) -> tuple[int, ...]:
     """How long a slice is along each axis, for no subnetwork to visit more than so many rows.
 
-    Axes are halved where that helps most, functions first. A network over points that all functions share
-    gains nothing from fewer functions, and is not cut along them until the outputs themselves,
-    which have one channel instead of dozens, are too many.
+    `visited` are the aligned shapes that the subnetworks run over. Axes are halved where that helps
+    most, functions first. A network over points that all functions share gains nothing from fewer
+    functions, and is not cut along them until the outputs themselves, which have one channel
+    instead of dozens, are too many.
     """
     size = list(batch.shape)
-    names = ("f", *batch.points)
 
-    def visits(trial: list[int]) -> float:
-        counts = [
-            math.prod(
-                n for n, long in zip(trial, _varies(batch, reading, names), strict=True) if long
-            )
-            for reading in plan.values()
-        ]
-        return max(*counts, math.prod(trial) / 64, 1)
+    def visits(trial: list[int]) -> int:
+        counts = [math.prod(min(n, m) for n, m in zip(trial, v, strict=True)) for v in visited]
+        return max(*counts, math.prod(trial) // 64, 1)
 
     while visits(size) > rows and any(n > 1 for n in size):
         halved = [
             [-(-n // 2) if k == axis else n for k, n in enumerate(size)]
             for axis in range(len(size))
         ]
-        useful = [h for h in halved if h != size]
-        size = min(useful, key=visits)  # the first of equals: functions, then places, then times
+        # The first of equals: functions, then places, then times.
+        size = min((h for h in halved if h != size), key=visits)
     return tuple(size)
-
-
-def _varies(batch: Batch, reading: Reading, names: tuple[str, ...]) -> list[bool]:
-    """Along which axes of this batch a subnetwork has several rows."""
-    shapes = [batch.points[a].shape for a in reading.axes if a in batch.points]
-    if "f" in reading.axes:
-        shapes.append((len(batch.u), *(1,) * (len(names) - 1)))
-    return [n > 1 for n in np.broadcast_shapes((1,) * len(names), *shapes)]
 
 
 def in_slices(fun: Callable[..., Any], size: tuple[int, ...], batch: Batch, *aligned: Any) -> Any:

@@ -60,7 +60,7 @@ def expand(fun: Callable[..., Any], point: Mapping[str, Array], indices: Iterabl
 
 def _run(indices: Indices, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
     """Evaluate a program whose values are arrays or jets."""
-    values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    values: dict[Any, Any] = dict(zip(jaxpr.constvars, map(jnp.asarray, consts), strict=True))
     values.update(zip(jaxpr.invars, args, strict=True))
 
     def read(atom: Any) -> Any:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+
+from pio._errors import PioError
 
 
 @runtime_checkable
@@ -30,10 +33,29 @@ class Tracker(Protocol):
     def finish(self) -> None: ...
 
 
-def scalars(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """The numbers of a record by path, `squares/residual`; what is no number is left out."""
+def by_path(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of nested mappings by path: `squares/residual`."""
     for name, value in record.items():
         if isinstance(value, Mapping):
-            yield from scalars(value, f"{prefix}{name}/")
-        elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield prefix + name, float(value)
+            yield from by_path(value, f"{prefix}{name}/")
+        else:
+            yield prefix + name, value
+
+
+def scalars(record: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """The numbers of a record by path; what is no number is left out."""
+    for name, value in by_path(record):
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield name, float(value)
+
+
+def extra(module: str, name: str | None = None) -> Any:
+    """A module of one of our optional extras, or how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        name = name or module
+        raise PioError(
+            f"tracker {name!r} needs {module}, which cannot be imported ({error}); "
+            f"run: pip install 'pio-operators[{name}]'"
+        ) from error

@@ -10,6 +10,9 @@ from jaxtyping import Array, Float
 Residuals = Mapping[str, Float[Array, "..."]]
 """For each term of the loss, `residual` and the names of conditions, its residuals at the batch."""
 
+NEEDS = frozenset({"residuals", "ck", "ntk", "rows", "points", "norms"})
+"""What a weighting may ask for."""
+
 
 @runtime_checkable
 class Weighting(Protocol):
@@ -19,13 +22,16 @@ class Weighting(Protocol):
     of each term, of a shape that broadcasts with its residuals, and the next state. It receives the
     residuals and, as keywords, what `needs` names:
 
-    - `kernels`: with `"ck"` or `"ntk"` in `needs`, the diagonal of that kernel at each residual;
+    - `kernels`: with `"ck"` or `"ntk"` in `needs`, the diagonal of that kernel at each residual, or a
+      function without arguments that computes it;
     - `rows`: with `"rows"`, which row of its frozen table each residual belongs to;
     - `points`: with `"points"`, the coordinates of each residual, aligned;
     - `norms`: with `"norms"`, a function without arguments that computes the norm of each term's gradient;
 
-    and always `step`. `init` is told how many rows each term's table has (0 where points are drawn
-    afresh).
+    and always `step`. If `needs` is empty, only the shapes and dtypes of residuals are meant: weights
+    that depend on their values need at least `"residuals"`. `init` is told the terms, and how
+    many rows each one's table has (0 where points are drawn afresh); it refuses with a
+    `pio.PioError` what it cannot work with. Weights have to be finite and positive whatever the residuals are.
     """
 
     @property

@@ -82,7 +82,9 @@ def pio_optimizers() -> dict[str, Spec]:
 def pio_trackers() -> dict[str, Spec]:
     home = "pio_plugins.trackers"
     return {
-        "tensorboard": Spec(f"{home}.tensorboard:TensorBoard", "event files in the run's directory"),
+        "tensorboard": Spec(
+            f"{home}.tensorboard:TensorBoard", "event files in the run's directory"
+        ),
         "wandb": Spec(f"{home}.wandb:WandB", "Weights & Biases"),
         "mlflow": Spec(f"{home}.mlflow:MLflow", "an MLflow tracking server, or a local directory"),
     }

@@ -40,6 +40,11 @@ class DeepONet:
             raise pio.PioError(
                 f"no DeepONet variant {self.variant!r}; there is {', '.join(TABLE)}."
             )
+        if self.width < 1 or self.depth < 1:
+            raise pio.PioError(
+                "a DeepONet needs at least one hidden layer of at least one neuron "
+                f"(got width = {self.width}, depth = {self.depth})."
+            )
 
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:

@@ -19,6 +19,13 @@ class Modified:
     width: int = pio.option(100, "neurons in each hidden layer, and number of latents")
     depth: int = pio.option(6, "hidden layers of branch and trunk")
 
+    def __post_init__(self) -> None:
+        if self.width < 1 or self.depth < 1:
+            raise pio.PioError(
+                "a DeepONet needs at least one hidden layer of at least one neuron "
+                f"(got width = {self.width}, depth = {self.depth})."
+            )
+
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
         return {"branch": ("u",), "trunk": ("t", "x")}

@@ -89,7 +89,7 @@ class Burgers:
             sampling=Blocks(16, {"x": 16, "t": 16}),
             architecture={"width": 64, "depth": 5},
             embedding=Choice("fourier", {"order": self.harmonics}),
-            weighting=Choice("uniform"),
+            weighting=Choice("fixed"),
             optimizer=Choice("soap", {"learning_rate": 3e-3}),
             constraints="hard",
             precision=32,

@@ -84,7 +84,7 @@ class DiffusionReaction:
             sampling=Blocks(16, {"x": 16, "t": 16}),
             architecture={"width": 50, "depth": 4},
             embedding=Choice("random-fourier", {"features": 150}),
-            weighting=Choice("uniform"),
+            weighting=Choice("fixed"),
             optimizer=Choice("soap", {"learning_rate": 3e-3}),
             constraints="hard",
             precision=32,

@@ -83,7 +83,7 @@ class KdV:
             sampling=Blocks(32, {"x": 16, "t": 8}),
             architecture={"width": 64, "depth": 5},
             embedding=Choice("fourier", {"order": 12}),
-            weighting=Choice("uniform"),
+            weighting=Choice("fixed"),
             optimizer=Choice("soap", {"learning_rate": 3e-3}),
             constraints="hard",
             precision=32,

@@ -37,7 +37,7 @@ class LBFGS:
     def transform(self, steps: int) -> optax.GradientTransformationExtraArgs:
         del steps
         search = optax.scale_by_zoom_linesearch(self.trials, initial_guess_strategy="one")
-        return optax.lbfgs(memory_size=self.memory, linesearch=search)
+        return pio.clipped(optax.lbfgs(memory_size=self.memory, linesearch=search))
 
     def rate(self, step: Any, steps: int) -> Float[Array, ""]:
         del step, steps

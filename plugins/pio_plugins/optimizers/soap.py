@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
@@ -38,7 +39,7 @@ Side = Literal["left", "right"]
 class SOAPState(NamedTuple):
     """Steps taken, Adam's moments, and for each side of a matrix, `path left`, a gram matrix and its basis."""
 
-    count: Int[Array, ""]
+    taken: Int[Array, ""]
     mean: Any
     square: Any
     gram: dict[str, Float[Array, "n n"]]
@@ -60,7 +61,7 @@ class SOAP:
     b1: float = pio.option(0.95, "decay of the mean gradient")
     b2: float = pio.option(0.95, "decay of the mean square, and of the gram matrices")
     eps: float = pio.option(1e-8, "added to the root mean square")
-    precondition_frequency: int = pio.option(10, "steps between refreshments of the basis")
+    precondition_frequency: int = pio.option(5, "steps between refreshments of the basis")
     largest: int = pio.option(1024, "longest side of a matrix that gets a basis")
     weight_decay: float = pio.option(0.0, "decoupled; times the learning rate")
     clip: float | None = pio.option(None, "bound on the gradient's norm, or none")
@@ -107,7 +108,7 @@ def scale_by_soap(
             for side, n in _sides(leaf, largest).items()
         }
         return SOAPState(
-            count=jnp.zeros((), jnp.int32),
+            taken=jnp.zeros((), jnp.int32),
             mean=jax.tree.map(jnp.zeros_like, params),
             square=jax.tree.map(jnp.zeros_like, params),
             gram=sides,
@@ -132,12 +133,12 @@ def _update(
         for path, g in named.items()
         for side in sides[path]
     }
-    moves = state.count > 0
+    moves = state.taken > 0
 
     def adam(path: Any, g: Array, mean: Array, square: Array) -> tuple[Array, Array, Array]:
         name = _name(path)
         basis = {side: state.basis[f"{name} {side}"] for side in sides[name]}
-        n = jnp.maximum(state.count, 1).astype(g.dtype)
+        n = jnp.maximum(state.taken, 1).astype(g.dtype)
         mean = jnp.where(moves, b1 * mean + (1 - b1) * g, mean)
         square = jnp.where(moves, b2 * square + (1 - b2) * _into(g, basis) ** 2, square)
         unbiased = _into(mean, basis) / (1 - b1**n)
@@ -149,7 +150,7 @@ def _update(
         jax.tree.structure(grads), jax.tree.structure((0, 0, 0)), found
     )
     basis, square = _follow(state, gram, square, every)
-    return updates, SOAPState(state.count + 1, mean, square, gram, basis)
+    return updates, SOAPState(state.taken + 1, mean, square, gram, basis)
 
 
 def _follow(
@@ -157,8 +158,8 @@ def _follow(
 ) -> tuple[dict[str, Array], Any]:
     """The next basis: as it was, refreshed, or made; and the mean squares in the order of its columns."""
     keep, refresh, make = 0, 1, 2
-    now = jnp.where(state.count % every == 0, refresh, keep)
-    now = jnp.where(state.count == 0, make, now)
+    now = jnp.where(state.taken % every == 0, refresh, keep)
+    now = jnp.where(state.taken == 0, make, now)
 
     def kept(basis: dict[str, Array], square: Any) -> tuple[dict[str, Array], Any]:
         return basis, square
@@ -183,7 +184,9 @@ def _follow(
         own = now == make
         return {n: jnp.where(own, _eigenvectors(gram[n]), q) for n, q in basis.items()}, square
 
-    return jax.lax.switch(_together(now), (kept, refreshed, made), state.basis, square)
+    found: tuple[dict[str, Array], Any]
+    found = jax.lax.switch(_together(now), (kept, refreshed, made), state.basis, square)
+    return found
 
 
 @jax.custom_batching.custom_vmap
@@ -234,7 +237,8 @@ def _out_of(m: Array, basis: dict[str, Array]) -> Array:
 
 def _eigenvectors(gram: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """From the largest eigenvalue down."""
-    return jnp.linalg.eigh(_scaled(gram)).eigenvectors[:, ::-1]
+    _, vectors = jnp.linalg.eigh(_scaled(gram))
+    return jnp.flip(vectors, 1)
 
 
 def _order(gram: Float[Array, "n n"], q: Float[Array, "n n"]) -> Int[Array, " n"]:
@@ -249,4 +253,4 @@ def _power(gram: Float[Array, "n n"], q: Float[Array, "n n"]) -> Float[Array, "n
 
 def _scaled(gram: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """With trace one: squares of small gradients would sink below the smallest float."""
-    return gram / jnp.maximum(jnp.trace(gram), jnp.finfo(gram.dtype).tiny)
+    return gram / jnp.maximum(jnp.trace(gram), float(np.finfo(gram.dtype).tiny))

@@ -108,9 +108,7 @@ class BRDR:
     def _square(self, r: Array, dtype: Any) -> Array:
         """r², cut off where its square would overflow."""
         limit = jnp.finfo(dtype).max ** 0.25 / 2
-        bounded = jnp.nan_to_num(
-            jnp.ravel(r).astype(dtype), nan=limit, posinf=limit, neginf=-limit
-        )
+        bounded = jnp.nan_to_num(jnp.ravel(r).astype(dtype), nan=limit, posinf=limit, neginf=-limit)
         return jnp.clip(bounded, -limit, limit) ** 2
 
 

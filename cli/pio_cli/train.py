@@ -1,0 +1,204 @@
+"""`pio train`: learn the solution operator of an equation."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pio._errors import PioError
+from pio._registry import Registry
+from pio_cli._plugins import with_registry
+from pio_cli._progress import Display, duration, interruptible, terminable
+from pio_cli.describe import settings
+
+if TYPE_CHECKING:
+    from pio import Config, Run
+
+
+def parse_duration(text: str) -> float:
+    """Seconds: `90`, `90s`, `10m`, `1h30m`."""
+    units = {"h": 3600.0, "m": 60.0, "s": 1.0}
+    found = re.fullmatch(
+        r"(?:([\d.]+)h)?(?:([\d.]+)m(?:in)?)?(?:([\d.]+)s?)?", text.strip().lower()
+    )
+    try:
+        parts = found.groups() if found else ()
+        seconds = sum(float(p) * units[u] for p, u in zip(parts, "hms", strict=False) if p)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise PioError(f"--time is a duration such as 90s, 10m or 1h30m (got {text!r}).")
+    return seconds
+
+
+@click.command()
+@click.option("--equation", metavar="E", help="The equation, one of `pio plugins`.")
+@click.option("--arch", metavar="A", help="The architecture.")
+@click.option("--preset", metavar="P", help="fast, paper or smoke.  [default: fast]")
+@click.option("--weighting", metavar="W", help="How residuals are weighted.")
+@click.option("--embedding", metavar="M", help="What stands in for coordinates.")
+@click.option("--optimizer", metavar="O", help="How gradients become steps.")
+@click.option("--seed", type=int, metavar="N", help="Seed of parameters, functions and points.")
+@click.option("--steps", type=int, metavar="N", help="How many steps.")
+@click.option("--time", "time_", metavar="10m", help="As many steps as fit into this time.")
+@click.option("--precision", type=click.Choice(["32", "64"]), help="Bits of a number.")
+@click.option(
+    "--set", "pairs", metavar="KEY=VALUE", multiple=True, help="Any option: arch.width=64."
+)
+@click.option("--config", type=click.Path(path_type=Path), help="A config, as a run's config.toml.")
+@click.option(
+    "--init-from", type=click.Path(path_type=Path), help="Begin with this run's parameters."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Directory of the run.")
+@click.option(
+    "--tracker", "trackers", metavar="T", multiple=True, help="Also report to tensorboard, …"
+)
+@click.option("--json", "as_json", is_flag=True, help="Records on stdout, one JSON object a line.")
+@click.option("--dry-run", is_flag=True, help="Show the config and what the run would cost.")
+@with_registry
+@terminable()
+def train(
+    registry: Registry,
+    equation: str | None,
+    arch: str | None,
+    preset: str | None,
+    weighting: str | None,
+    embedding: str | None,
+    optimizer: str | None,
+    seed: int | None,
+    steps: int | None,
+    time_: str | None,
+    precision: str | None,
+    pairs: tuple[str, ...],
+    config: Path | None,
+    init_from: Path | None,
+    out: Path | None,
+    trackers: tuple[str, ...],
+    as_json: bool,
+    dry_run: bool,
+) -> int:
+    """Train a network to solve an equation for any input function.
+
+    What is not told comes from the equation's preset. A flag goes before --set, --set before the
+    config file, and that before the preset.
+    """
+    from pio._config import resolve
+    from pio._run import create_run, load_run
+    from pio._session import within
+    from pio._train import Trainer
+
+    if steps is not None and time_ is not None:
+        raise PioError("give --steps or --time, not both.")
+    flags = {
+        "equation.name": equation,
+        "arch.name": arch,
+        "preset": preset,
+        "weighting.name": weighting,
+        "embedding.name": embedding,
+        "optimizer.name": optimizer,
+        "train.seed": seed,
+        "train.steps": steps,
+        "train.precision": precision,
+        "train.init_from": None if init_from is None else str(init_from),
+    }
+    seconds = None if time_ is None else parse_duration(time_)
+    resolved = resolve(registry, config=config, settings=settings(pairs, ""), flags=flags)
+    for name in trackers:
+        registry.make("tracker", name)  # complains of a missing extra before anything is begun
+    if resolved.train.init_from is not None:
+        load_run(resolved.train.init_from, registry)
+    use_compilation_cache()
+    Trainer.of(resolved, registry)  # complain before there is a directory
+    if seconds is not None:
+        click.echo(f"timing some steps, to fill {duration(seconds)} …", err=True)
+        resolved = within(resolved, registry, seconds)
+        click.echo(f"{resolved.train.steps} steps", err=True)
+    if dry_run:
+        _show(resolved, registry, as_json)
+        return 0
+    return watch(create_run(resolved, registry, out), trackers, as_json)
+
+
+def watch(run: Run, trackers: tuple[str, ...] = (), as_json: bool = False) -> int:
+    """Train a run and show it; the exit code."""
+    from pio._session import follow
+
+    use_compilation_cache()
+    config = run.config
+    title = f"{config.equation.name} {config.arch.name}"
+    made = [run.registry.make("tracker", name) for name in trackers]
+    with contextlib.ExitStack() as stack:
+        display = stack.enter_context(Display(title, config.train.steps))
+        stop = stack.enter_context(interruptible(display.say))
+        display.say(f"run {run.path}")
+        for tracker in made:
+            tracker.start(run.path, config.as_dict())
+            stack.callback(tracker.finish)
+        for record in follow(run, stop=stop, say=display.say, tick=display.tick):
+            display.log(record)
+            for tracker in made:
+                tracker.log(record.as_dict())
+            if as_json:
+                click.echo(json.dumps(record.as_dict()))
+    return _conclude(run, as_json)
+
+
+def _conclude(run: Run, as_json: bool) -> int:
+    status = run.status
+    if as_json:
+        click.echo(json.dumps({"run": str(run.path), **status}))
+    elif status["state"] == "done":
+        error, median = status.get("error"), status.get("median")
+        measured = f"test error {error:.3%} (median {median:.3%}), " if error is not None else ""
+        click.echo(f"{run.path}: {measured}{duration(status['seconds'])} of training")
+    if status["state"] == "interrupted":
+        step = f"stopped at step {status['step']} of {status['steps']}"
+        click.echo(f"{step}; continue with `pio resume {run.path}`.", err=True)
+        return 130
+    return 0
+
+
+def _show(config: Config, registry: Registry, as_json: bool) -> None:
+    """The config, which is a valid --config, with what it costs in comments."""
+    from pio._session import estimate
+    from pio._train import Trainer
+
+    cost = estimate(Trainer.of(config, registry))
+    seconds = cost.seconds(config.train.steps)
+    if as_json:
+        about = {**cost._asdict(), "seconds": seconds, "config": config.as_dict()}
+        click.echo(json.dumps(about))
+        return
+    memory = "unknown" if cost.bytes is None else f"{cost.bytes / 1e6:.3g} MB"
+    rows = {
+        "parameters": f"{cost.parameters:,}",
+        "points a step": f"{cost.points:,}",
+        "memory of a step": memory,
+        "to compile": duration(cost.compile_seconds),
+        "a step": duration(cost.step_seconds),
+        "all steps": duration(config.train.steps * cost.step_seconds),
+        "evaluations": f"{cost.evaluations} × {duration(cost.evaluation_seconds)}",
+        "all in all": duration(seconds),
+    }
+    click.echo(config.toml())
+    for name, value in rows.items():
+        click.echo(f"# {name:<18}{value}")
+
+
+def use_compilation_cache() -> None:
+    """Keep compiled programs, so that the same command starts sooner the next time."""
+    import jax
+
+    from pio._solutions import cache_directory
+
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
+        directory = cache_directory().parent / "compiled"
+        with contextlib.suppress(OSError):
+            directory.mkdir(parents=True, exist_ok=True)
+            jax.config.update("jax_compilation_cache_dir", str(directory))
+            jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
