@@ -112,6 +112,8 @@ def _read(path: Path) -> np.ndarray:
         if path.suffix == ".npy":
             return np.asarray(np.load(path, allow_pickle=False))
         lines = path.read_text(encoding="utf-8").replace(",", " ").replace(";", " ").splitlines()
+        if not any(line.strip() for line in lines):
+            raise ValueError("it is empty")
         return np.loadtxt(lines, ndmin=1)
     except (OSError, ValueError, EOFError) as error:
         kind = "a .npy file" if path.suffix == ".npy" else "numbers, one row a function"

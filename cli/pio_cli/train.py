@@ -112,8 +112,8 @@ def train(
         registry.make("tracker", name)  # complains of a missing extra before anything is begun
     if resolved.train.init_from is not None:
         load_run(resolved.train.init_from, registry)
-    use_compilation_cache()
     Trainer.of(resolved, registry)  # complain before there is a directory
+    use_compilation_cache()
     if seconds is not None:
         click.echo(f"timing some steps, to fill {duration(seconds)} …", err=True)
         resolved = within(resolved, registry, seconds)

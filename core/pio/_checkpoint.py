@@ -34,7 +34,7 @@ class Checkpoints:
     """
 
     def __init__(self, directory: Path, keep: int = 2) -> None:
-        self.directory, self.keep = directory.absolute(), keep
+        self.directory, self.keep = directory, keep
 
     def steps(self) -> list[int]:
         """The steps there are, in order."""
@@ -62,7 +62,7 @@ class Checkpoints:
             part.mkdir(parents=True)
             try:
                 _reserve(part / "room", sum(a.nbytes for a in arrays.values()))
-                _orbax().save(part / "state", arrays)
+                _orbax().save((part / "state").absolute(), arrays)
                 write(part / "about.json", text)
                 if target.exists():  # a damaged one: what is sound is never written twice
                     shutil.rmtree(target)
@@ -125,7 +125,9 @@ class Checkpoints:
                 "`pip install -U pio-operators`."
             )
         try:
-            arrays = {k: np.asarray(a) for k, a in _orbax().restore(path / "state").items()}
+            arrays = {
+                k: np.asarray(a) for k, a in _orbax().restore((path / "state").absolute()).items()
+            }
         except Exception as error:
             raise RunError(f"checkpoint {path} is damaged: {_short(error)}") from error
         if about.get("checksum") != checksum(arrays):

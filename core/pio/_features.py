@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -108,7 +109,7 @@ def reading(
         for c in _coordinates(name, domain):
             group = next((g for g in groups if c in g), None)
             if group is None:
-                add(c, Feature((c,), lambda u, point, c=c: point[c][..., None]))
+                add(c, Feature((c,), partial(_itself, c)))
             else:
                 add(f"φ({','.join(group)})", Feature(group, _embedded(embedding, domain, group)))
         if not _is_coordinate(name, domain):
@@ -138,6 +139,11 @@ def _coordinates(name: str, domain: Domain) -> tuple[str, ...]:
     if name == "x":
         return place(domain)
     return (name,) if name in domain.names else ()
+
+
+def _itself(name: str, u: Array, point: Point) -> Array:
+    del u
+    return point[name][..., None]
 
 
 def _embedded(embedding: Embedding, domain: Domain, group: tuple[str, ...]) -> Callable[..., Array]:

@@ -16,7 +16,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -136,7 +136,8 @@ def through(indices: Indices, phi: Callable[[Array], Array], h: Terms) -> Terms:
 
 
 def _slope(phi: Callable[[Array], Array], h: Array) -> Array:
-    return jax.jvp(phi, (h,), (jnp.ones_like(h),))[1]
+    slope: Array = jax.jvp(phi, (h,), (jnp.ones_like(h),))[1]
+    return slope
 
 
 # Activations whose derivatives are polynomials in y = φ(h): dy/dh as coefficients of 1, y, y², …
@@ -151,7 +152,8 @@ ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], tuple[float, ...]]] = {
 def _series(name: str, y: Array, count: int) -> list[Array]:
     """φ_1, φ_2, … at y: with p_k = φ_k as a polynomial in y, p_{k+1} = p_k'(y) y'(h) / (k + 1)."""
     _, slope = ACTIVATIONS[name]
-    series, p = [], (0.0, 1.0)
+    series: list[Array] = []
+    p: tuple[float, ...] = (0.0, 1.0)
     for k in range(count):
         derivative = [i * c for i, c in enumerate(p)][1:]
         q = [0.0] * (len(derivative) + len(slope) - 1)
@@ -198,17 +200,21 @@ activate.defvjp(_activate_forward, _activate_backward)
 # Layers
 
 
+Options = tuple[tuple[str, Any], ...]
+"""Further parameters of a matrix product, such as its precision."""
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def layer(options: tuple[tuple[str, object], ...], w: Array, h: Array) -> Array:
+def layer(options: Options, w: Array, h: Array) -> Array:
     """Wᵀ H: a weight matrix and a batch of columns."""
     return _dot(options, _upright(w), h, 0)
 
 
-def _layer_forward(options: object, w: Array, h: Array) -> tuple[Array, tuple[Array, Array]]:
-    return layer(options, w, h), (w, h)  # type: ignore[arg-type]
+def _layer_forward(options: Options, w: Array, h: Array) -> tuple[Array, tuple[Array, Array]]:
+    return _dot(options, _upright(w), h, 0), (w, h)
 
 
-def _layer_backward(options: object, kept: tuple[Array, Array], ct: Array) -> tuple[Array, Array]:
+def _layer_backward(options: Options, kept: tuple[Array, Array], ct: Array) -> tuple[Array, Array]:
     w, h = kept
     return _dot(options, h, ct, 1), _dot(options, w, ct, 0)
 
@@ -216,8 +222,8 @@ def _layer_backward(options: object, kept: tuple[Array, Array], ct: Array) -> tu
 layer.defvjp(_layer_forward, _layer_backward)
 
 
-def _dot(options: object, a: Array, b: Array, axis: int) -> Array:
-    return jax.lax.dot_general(a, b, (((1,), (axis,)), ((), ())), **dict(options))  # type: ignore[call-overload]
+def _dot(options: Options, a: Array, b: Array, axis: int) -> Array:
+    return jax.lax.dot_general(a, b, (((1,), (axis,)), ((), ())), **dict(options))
 
 
 def _upright(w: Array) -> Array:

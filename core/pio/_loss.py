@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 from pio._batch import Batch
 from pio._embedding import Embedding
 from pio._equation import Condition, Equation
+from pio._kernels import Kind, with_kernel
 from pio._model import Model, Params
 from pio._slices import in_slices, lengths, row_limit, value_and_grad_in_slices
 from pio._weighting import Weighting
@@ -96,6 +97,12 @@ class Loss:
         found = terms(self.model.equation, self.model.embedding, self.model.hard)
         return {term.name: term for term in found}
 
+    @property
+    def kernel(self) -> Kind | None:
+        """The kernel that the weighting needs the diagonal of."""
+        kinds: tuple[Kind, ...] = ("ck", "ntk")
+        return next((kind for kind in kinds if kind in self.weighting.needs), None)
+
     def value_and_grad(
         self,
         params: Params,
@@ -117,12 +124,13 @@ class Loss:
         if all(size == batches[name].shape for name, size in sizes.items()):
             return self._at_once(params, batches, weigh)
         weights, after = weigh(self._looks(params, batches, sizes))
-        loss, squares, slope = 0.0, {}, None
-        for name, batch in batches.items():
-            (part, own), grad = self._gradient(name, params, batch, sizes[name], weights)
-            loss, squares = loss + part, {**squares, **own}
-            slope = grad if slope is None else jax.tree.map(jnp.add, slope, grad)
-        return Outcome(jnp.asarray(loss), squares, after), slope
+        shares = [
+            self._gradient(name, params, batch, sizes[name], weights)
+            for name, batch in batches.items()
+        ]
+        squares = {key: mean for (_, own), _ in shares for key, mean in own.items()}
+        slope = jax.tree.map(lambda *parts: _total(parts), *(grad for _, grad in shares))
+        return Outcome(_total([part for (part, _), _ in shares]), squares, after), slope
 
     def _at_once(
         self, params: Params, batches: Mapping[str, Batch], weigh: Callable[..., Any]
@@ -133,12 +141,9 @@ class Loss:
                 looks.update(self._look(name, params, batch))
             weights, after = jax.lax.stop_gradient(weigh(jax.lax.stop_gradient(looks)))
             squares = {key: look.residual**2 for key, look in looks.items()}
-            loss = sum(
-                (jnp.mean(weights[key] * square) for key, square in squares.items()), jnp.zeros(())
-            )
-            return loss, Outcome(
-                loss, {key: jnp.mean(square) for key, square in squares.items()}, after
-            )
+            loss = _total([jnp.mean(weights[key] * square) for key, square in squares.items()])
+            means = {key: jnp.mean(square) for key, square in squares.items()}
+            return loss, Outcome(loss, means, after)
 
         slope, outcome = jax.grad(total, has_aux=True)(params)
         return outcome, slope
@@ -158,7 +163,7 @@ class Loss:
             residuals = self.terms[name].residual(self.model, params, batch)
             squares = {key: present * r**2 for key, r in residuals.items()}
             weighted = [sq if weights is None else weights[key] * sq for key, sq in squares.items()]
-            return sum(jnp.sum(sq) for sq in weighted) / count, squares
+            return _total([jnp.sum(sq) for sq in weighted]) / count, squares
 
         own = None
         if weights is not None:
@@ -168,9 +173,15 @@ class Loss:
         return (value, {key: jnp.mean(sq) for key, sq in squares.items()}), slope
 
     def _look(self, name: str, params: Params, batch: Batch) -> dict[str, Look]:
-        term = self.terms[name]
-        residuals = term.residual(self.model, params, batch)
-        return {key: Look(r, None) for key, r in residuals.items()}
+        term, kind = self.terms[name], self.kernel
+        if kind is None:
+            residuals = term.residual(self.model, params, batch)
+            return {key: Look(r, None) for key, r in residuals.items()}
+        versus = None if term.versus is None else batch.at(**term.versus)
+        found, kernel = with_kernel(self.model, params, term.function, batch, kind, versus)
+        if isinstance(found, Mapping):
+            return {key: Look(found[key], kernel[key]) for key in found}
+        return {name: Look(found, kernel)}
 
     def _looks(
         self, params: Params, batches: Mapping[str, Batch], sizes: Mapping[str, tuple[int, ...]]
@@ -215,3 +226,7 @@ class Loss:
             width = max(leaf.shape[-1] for leaf in jax.tree.leaves(params) if leaf.ndim)
             rows = row_limit(width, batch.u.dtype)
         return lengths(batch, self.model.visited(params, batch), rows)
+
+
+def _total(parts: Sequence[Array]) -> Array:
+    return sum(parts[1:], parts[0])

@@ -26,8 +26,8 @@ def nest(fun: Callable[..., Any], point: Mapping[str, Array], indices: Iterable[
         return fun({n: point[n] + zi for n, zi in zip(names, z, strict=True)})
 
     zeros = [jnp.zeros((), point[n].dtype) for n in names]
-    structure = jax.tree.structure(jax.eval_shape(shifted, zeros))
-    jets: list[Terms] = [{} for _ in range(structure.num_leaves)]
+    leaves, structure = jax.tree.flatten(jax.eval_shape(shifted, zeros))
+    jets: list[Terms] = [{} for _ in leaves]
     for index in _highest(wanted):
         for below, out in _tower(shifted, zeros, index).items():
             scale = math.prod(math.factorial(n) for n in below)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from pio._errors import PioError
 from pio._evaluate import Evaluation, evaluate, predict
 from pio._figures import curves, distribution, drawable, panels, save
-from pio._files import write, writing
+from pio._files import write
 from pio._run import Run
 from pio._solutions import Progress, solutions
 
@@ -41,8 +42,12 @@ def report(
     errors = {name: evaluation.errors for name, evaluation in found.items()}
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **errors)
-    with writing(run.path):
+    try:
         write(run.path / "errors.npz", file.getvalue())
+    except OSError as error:
+        raise PioError(
+            f"cannot keep errors in {run.path}: {error.strerror or error}; make it writable, or make room."
+        ) from error
     drawn = _draw(run, functions, seed, errors) if figures else ()
     return Report(found, drawn)
 

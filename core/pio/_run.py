@@ -126,9 +126,8 @@ class Run:
 
     def write_model(self, params: Params, step: int) -> None:
         arrays = flat(params)
-        text = self.config.toml()
-        about = {"schema": SCHEMA, "step": step, "config": text}
-        about["checksum"] = checksum(arrays, text)
+        about = {"schema": SCHEMA, "step": step, "config": self.config.toml()}
+        about["checksum"] = checksum(arrays, json.dumps(about))
         # Several entries would be written in an order that differs from run to run.
         data = safetensors.numpy.save(arrays, {"pio": json.dumps(about)})
         with writing(self.path):
@@ -155,11 +154,11 @@ class Run:
     def locked(self) -> Iterator[None]:
         """Alone with the run: two processes must not train it at once."""
         lock = FileLock(self.path / ".lock", timeout=0)
-        try:
-            with writing(self.path):
+        with writing(self.path):
+            try:
                 lock.acquire()
-        except Timeout:
-            raise PioError(f"run {self.path} is being trained by another process.") from None
+            except Timeout:
+                raise PioError(f"run {self.path} is being trained by another process.") from None
         try:
             yield
         finally:
@@ -220,14 +219,12 @@ def read_model(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise PioError(
             f"{path} was made by a later version of pio; upgrade with `pip install -U pio-operators`."
         )
-    if about.get("checksum") != checksum(arrays, str(about.get("config"))):
+    if about.pop("checksum", None) != checksum(arrays, json.dumps(about)):
         raise PioError(f"{path} is damaged: its checksum is wrong. {_RECOVER}")
     return arrays, about
 
 
-_RECOVER = (
-    "Remove it and run `pio resume` on its run, which writes it again from the last checkpoint."
-)
+_RECOVER = "`pio resume` on its run writes it again from the last checkpoint."
 
 
 def read_status(path: Path) -> dict[str, Any]:

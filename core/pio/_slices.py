@@ -25,7 +25,7 @@ ELSEWHERE = 2**28
 def row_limit(width: int, dtype: Any) -> int:
     """How many rows of a network of this width a slice has by default."""
     size = CACHE.get(jax.default_backend(), ELSEWHERE)
-    return max(1, size // (width * jnp.dtype(dtype).itemsize))
+    return max(1, int(size // (width * jnp.dtype(dtype).itemsize)))
 
 
 def lengths(batch: Batch, visited: Sequence[tuple[int, ...]], rows: int) -> tuple[int, ...]:

@@ -64,11 +64,10 @@ def _run(indices: Indices, jaxpr: Any, consts: Sequence[Any], args: Sequence[Any
     values.update(zip(jaxpr.invars, args, strict=True))
 
     def read(atom: Any) -> Any:
-        return (
-            jnp.asarray(atom.val, atom.aval.dtype)
-            if isinstance(atom, jex.Literal)
-            else values[atom]
-        )
+        if isinstance(atom, jex.Literal):
+            aval: Any = atom.aval
+            return jnp.asarray(atom.val, aval.dtype)
+        return values[atom]
 
     for eqn in jaxpr.eqns:
         operands = [read(v) for v in eqn.invars]
@@ -196,7 +195,7 @@ def _abs(indices: Indices, eqn: Any, shape: tuple[int, ...], a: Jet) -> Jet:
 def _choose(indices: Indices, eqn: Any, shape: tuple[int, ...], *jets: Jet) -> Jet:
     """Operations that take each element from one of several operands."""
     if eqn.primitive.name == "select_n":
-        pick: Callable[..., Array] = partial(jax.lax.select_n, jets[0].value())
+        pick: Callable[..., Any] = partial(jax.lax.select_n, jets[0].value())
         jets = jets[1:]
     elif eqn.primitive.name == "concatenate":
         pick = lambda *parts: jax.lax.concatenate(parts, eqn.params["dimension"])  # noqa: E731

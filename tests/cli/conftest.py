@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -42,3 +44,22 @@ def shell() -> Pio:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return shell
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run of advection, really trained, once. Copy it to change it."""
+    home = tmp_path_factory.mktemp("trained")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PIO_CACHE_DIR", str(home / "cache"))
+        choices = ("--equation", "advection", "--arch", "vanilla", "--preset", "smoke")
+        sizes = ("--set", "arch.width=8", "--set", "arch.depth=1", "--steps", "12")
+        assert run(["train", *choices, *sizes, "--out", str(home / "run")]) == 0
+    return home
+
+
+@pytest.fixture
+def advection_run(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that run, with the test set it was measured on."""
+    monkeypatch.setenv("PIO_CACHE_DIR", str(trained / "cache"))
+    return Path(shutil.copytree(trained / "run", tmp_path / "run"))

@@ -42,7 +42,7 @@ class Causal:
 
     def init(self, rows: Mapping[str, int]) -> CausalState:
         del rows
-        return CausalState(jnp.asarray(self.epsilon))
+        return CausalState(jnp.full((), self.epsilon, jnp.result_type(float)))
 
     def update(
         self, state: CausalState, residuals: pio.Residuals, **given: Any

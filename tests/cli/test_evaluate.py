@@ -1,0 +1,70 @@
+"""`pio evaluate` measures a run against every reference, and keeps what it found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+
+def lines(out):
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_errors_are_measured_kept_and_drawn(pio, advection_run):
+    code, out, err = pio("evaluate", advection_run, "--json")
+    assert (code, err) == (0, "")
+    exact, box = lines(out)
+    assert [exact["reference"], box["reference"]] == ["exact", "box"]
+    with np.load(advection_run / "errors.npz") as kept:
+        assert kept["exact"].mean() == pytest.approx(exact["mean"])
+        assert np.median(kept["box"]) == pytest.approx(box["median"])
+    figures = {path.name for path in (advection_run / "figures").iterdir()}
+    assert figures == {"curves.png", "errors.png", "predictions.png"}
+
+
+def test_the_error_is_the_one_that_training_reported(pio, advection_run):
+    records = lines((advection_run / "metrics.jsonl").read_text())
+    exact, _ = lines(pio("evaluate", advection_run, "--json", "--no-figures").out)
+    assert exact["mean"] == pytest.approx(records[-1]["error"], rel=1e-5)
+    assert not (advection_run / "figures").exists()
+
+
+def test_other_functions_have_other_errors(pio, advection_run):
+    options = ("--json", "--no-figures", "--functions", 3)
+    found = [lines(pio("evaluate", advection_run, *options, "--seed", s).out)[0] for s in (0, 1)]
+    assert [row["functions"] for row in found] == [3, 3]
+    assert found[0]["mean"] != found[1]["mean"]
+
+
+def test_as_a_table(pio, advection_run):
+    out = pio("evaluate", advection_run, "--no-figures").out
+    for part in ("exact", "box", "median", "q3", "%", "errors.npz"):
+        assert part in out
+
+
+def test_what_is_no_run_is_said(pio, tmp_path):
+    code, out, err = pio("evaluate", tmp_path / "nowhere")
+    assert (code, out) == (2, "")
+    assert "no run in" in err
+
+
+def test_a_damaged_model_is_said(pio, advection_run):
+    path = advection_run / "model.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-3] ^= 0xFF
+    path.write_bytes(data)
+    code, _, err = pio("evaluate", advection_run)
+    assert code == 2
+    assert "damaged" in err
+    assert "Traceback" not in err
+
+
+def test_a_run_without_a_model_is_said(pio, advection_run):
+    (advection_run / "model.safetensors").unlink()
+    shutil.rmtree(advection_run / "checkpoints")
+    code, _, err = pio("evaluate", advection_run)
+    assert code == 2
+    assert "pio resume" in err

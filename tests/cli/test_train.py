@@ -1,0 +1,226 @@
+"""`pio train`, `pio resume` and `pio runs`, as a user and a crash meet them."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pio import PioError
+from pio_cli.train import parse_duration
+
+SMOKE = ("--equation", "advection", "--arch", "vanilla", "--preset", "smoke")
+QUICK = (*SMOKE, "--optimizer", "adamw", "--set", "train.test_functions=2")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Test sets and compiled programs are made once for all these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PIO_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def start(*arguments: object, limit: int | None = None) -> subprocess.Popen[str]:
+    """A process of its own, whose files may not grow beyond a limit."""
+    code = "import sys; from pio_cli._main import run; sys.exit(run(sys.argv[1:]))"
+    if limit is not None:
+        code = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit})); {code}"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def same(run: Path, other: Path) -> bool:
+    names = ("model.safetensors", "errors.npz")
+    return all((run / n).read_bytes() == (other / n).read_bytes() for n in names)
+
+
+def metrics(run: Path) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in r.items() if "second" not in k} for r in found]
+
+
+@pytest.fixture(scope="module")
+def long(cache: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, ...]]:
+    """A run that nobody interrupts, and its command."""
+    path = tmp_path_factory.mktemp("long") / "run"
+    command = ("train", *QUICK, "--steps", "1500", "--set", "run.checkpoint_seconds=0.05")
+    code, out, err = finish(start(*command, "--json", "--out", path))
+    assert code == 0, err
+    records = [json.loads(line) for line in out.splitlines()]
+    assert [r["step"] for r in records[:-1]] == [r["step"] for r in metrics(path)]
+    assert records[-1]["state"] == "done"
+    assert "Error" not in err
+    assert "step 1500/1500" in err
+    return path, command
+
+
+def test_the_config_of_a_run_makes_the_same_run(
+    long: tuple[Path, tuple[str, ...]], tmp_path: Path
+) -> None:
+    path, _ = long
+    config = path / "config.toml"
+    code, out, err = finish(start("train", "--config", config, "--out", tmp_path / "run"))
+    assert code == 0, err
+    assert out.startswith(f"{tmp_path / 'run'}: test error")
+    assert same(path, tmp_path / "run")
+    assert config.read_bytes() == (tmp_path / "run" / "config.toml").read_bytes()
+
+
+def test_a_run_killed_at_random_moments_ends_as_one_that_was_not(
+    long: tuple[Path, tuple[str, ...]], tmp_path: Path
+) -> None:
+    path, command = long
+    run = tmp_path / "run"
+    chance = random.Random(seed := random.randrange(10**6))
+    log = run / "metrics.jsonl"
+
+    def recorded() -> int:
+        return len(log.read_bytes().splitlines()) if log.exists() else 0
+
+    signals = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGTERM]
+    codes = {signal.SIGKILL: -signal.SIGKILL, signal.SIGTERM: 130, signal.SIGINT: 130}
+    interrupted = 0
+    for number in signals:
+        begun = (run / "config.toml").exists()
+        before = recorded()
+        process = start(*(["resume", run] if begun else [*command, "--out", run]))
+        while process.poll() is None and recorded() <= before:
+            time.sleep(0.01)
+        time.sleep(chance.uniform(0, 0.3))
+        process.send_signal(number)
+        code, _, err = finish(process)
+        if (run / "model.safetensors").exists():
+            break
+        interrupted += 1
+        assert code == codes[number], (seed, err)
+    code, _, err = finish(start("resume", run))
+    assert code == 0, (seed, err)
+    assert interrupted >= 1, seed
+    assert same(path, run), seed
+    assert metrics(path) == metrics(run), seed
+
+
+def test_a_full_disk_ends_in_one_sentence_and_loses_nothing(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    code, _, err = finish(start("train", *QUICK, "--out", run, limit=8192))
+    assert code == 1
+    errors = [line for line in err.splitlines() if line.startswith("Error")]
+    assert len(errors) == 1
+    assert "File too large; make room, then continue with `pio resume" in errors[0]
+    assert "Traceback" not in err
+    code, _, err = finish(start("resume", run))
+    assert code == 0, err
+
+
+def test_divergence_exits_with_1(tmp_path: Path) -> None:
+    wild = ("--set", "optimizer.learning_rate=1e30", "--out", tmp_path / "run")
+    code, _, err = finish(start("train", *QUICK, *wild))
+    assert code == 1
+    assert "diverged at step" in err
+    assert "Traceback" not in err
+    assert json.loads((tmp_path / "run" / "status.json").read_text())["state"] == "failed"
+
+
+def test_a_dry_run_shows_a_config_and_its_cost_and_leaves_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    code, shown, err = finish(start("train", *QUICK, "--dry-run", "--out", out))
+    assert code == 0, err
+    assert tomllib.loads(shown)["arch"]["name"] == "vanilla"
+    assert "# parameters" in shown
+    assert "# memory of a step" in shown
+    assert not out.exists()
+
+
+def test_runs_lists_what_there_is(pio: Any, long: tuple[Path, tuple[str, ...]]) -> None:
+    path, _ = long
+    (row,) = map(json.loads, pio("runs", path.parent, "--json").out.splitlines())
+    assert (row["equation"], row["state"], row["step"]) == ("advection", "done", 1500)
+    assert "advection" in pio("runs", path.parent).out
+    assert pio("runs", path.parent / "none").code == 2
+
+
+def test_a_damaged_model_is_refused_in_one_sentence(
+    pio: Any, long: tuple[Path, tuple[str, ...]], tmp_path: Path
+) -> None:
+    path, _ = long
+    (tmp_path / "config.toml").write_bytes((path / "config.toml").read_bytes())
+    data = bytearray((path / "model.safetensors").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "model.safetensors").write_bytes(data)
+    arguments = ("--init-from", tmp_path, "--out", tmp_path / "run")
+    code, _, err = finish(start("train", *QUICK, *arguments))
+    assert code == 2
+    assert "damaged: its checksum is wrong" in err
+
+
+WRONG = {
+    "unknown option": (["--widht", "3"], "No such option"),
+    "unknown equation": (["--equation", "advectoin"], "did you mean 'advection'"),
+    "unknown setting": (["--set", "arch.widht=3"], "did you mean 'width'"),
+    "no value": (["--set", "arch.width"], "key=value"),
+    "wrong type": (["--set", "arch.width=wide"], "type int; got 'wide'"),
+    "steps and time": (["--steps", "3", "--time", "3s"], "not both"),
+    "no duration": (["--time", "soon"], "90s, 10m or 1h30m"),
+    "impossible together": (["--weighting", "brdr"], "brdr"),
+    "no such run": (["--init-from", "nowhere"], "no run in nowhere"),
+    "no such tracker": (["--tracker", "tensorbord"], "did you mean 'tensorboard'"),
+    "no directory": (["--out", os.devnull + "/run"], "cannot write to"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_command_is_refused_in_one_sentence(
+    pio: Any, case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    more, message = WRONG[case]
+    found = pio("train", *QUICK, *more)
+    assert found.code == 2
+    assert message in found.err
+    assert "Traceback" not in found.err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root writes anywhere")
+def test_a_directory_that_cannot_be_written_is_named(pio: Any, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    found = pio("train", *QUICK, "--out", tmp_path / "run")
+    assert found.code == 2
+    assert "Permission denied" in found.err
+
+
+def test_resume_of_nothing_is_refused(pio: Any, tmp_path: Path) -> None:
+    found = pio("resume", tmp_path)
+    assert found.code == 2
+    assert "no run in" in found.err
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("90s", 90), ("10m", 600), ("1h30m", 5400), ("1.5h", 5400)]
+)
+def test_durations_are_read(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "10x", "-3m", "0"])
+def test_what_is_no_duration_is_refused(text: str) -> None:
+    with pytest.raises(PioError, match="duration"):
+        parse_duration(text)
