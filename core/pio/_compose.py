@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pio._errors import PioError, suggestion
@@ -37,9 +37,7 @@ def compose(
         advice = [
             f"--{flag} {', '.join(others)}"
             for kind, flag in (("architecture", "arch"), ("embedding", "embedding"))
-            if (
-                others := _instead(registry, kind, lambda part, k=kind: Model(**{**parts, k: part}))
-            )
+            if (others := _instead(registry, kind, parts))
         ]
         hint = f" With {equation} you may use {'; or '.join(advice)}." if advice else ""
         raise PioError(
@@ -48,12 +46,12 @@ def compose(
         ) from error
 
 
-def _instead(registry: Registry, kind: str, attempt: Callable[[Any], Any]) -> list[str]:
+def _instead(registry: Registry, kind: str, parts: Mapping[str, Any]) -> list[str]:
     """The names of a kind that would do. Those that need options, or fail, would not."""
     found = []
     for name in registry.of(kind):
         try:
-            attempt(registry.make(kind, name))
+            Model(**{**parts, kind: registry.make(kind, name)})
         except PioError:
             continue
         found.append(name)

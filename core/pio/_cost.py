@@ -38,9 +38,8 @@ def _products(jaxpr: Any) -> Iterator[Any]:
 
 def _size(eqn: Any) -> int:
     (contract, _), _ = eqn.params["dimension_numbers"]
-    return math.prod(eqn.outvars[0].aval.shape) * math.prod(
-        eqn.invars[0].aval.shape[i] for i in contract
-    )
+    out, a = (v.aval.shape for v in (eqn.outvars[0], eqn.invars[0]))
+    return math.prod(map(int, out)) * math.prod(int(a[i]) for i in contract)
 
 
 def count(params: Any) -> int:

@@ -32,7 +32,7 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from pio._batch import Batch
 from pio._errors import PioError

@@ -226,7 +226,7 @@ class Plain:
 def test_the_conjugate_kernel_of_a_network_without_latents_is_refused():
     burgers = REGISTRY.make("equation", "burgers")
     m = pio.Model(burgers, Plain(), REGISTRY.make("embedding", "none"))
-    with pytest.raises(pio.PioError, match="Plain returns no pio.Latents; use --weighting ntk"):
+    with pytest.raises(pio.PioError, match=r"Plain returns no pio\.Latents; use --weighting ntk"):
         pio.check(m, REGISTRY.make("weighting", "ck"), {"residual": 0})
     pio.check(m, REGISTRY.make("weighting", "ntk"), {"residual": 0})
     params, b = m.init(jax.random.key(0)), batch(burgers)

@@ -120,12 +120,12 @@ def test_every_combination_works_or_is_refused_with_names_that_do():
 
 
 def test_fourier_coefficients_of_functions_that_are_not_periodic_are_refused():
-    with pytest.raises(pio.PioError, match="'û'.*only where u is periodic.*--arch bx, bxtg, bxtl"):
+    with pytest.raises(pio.PioError, match=r"'û'.*only where u is periodic.*--arch bx, bxtg, bxtl"):
         pio.compose(REGISTRY, "advection", "tf", "none")
 
 
 def test_harmonics_of_a_coordinate_that_is_not_periodic_are_refused():
-    with pytest.raises(pio.PioError, match="no coordinate of this equation is.*random-fourier"):
+    with pytest.raises(pio.PioError, match=r"no coordinate of this equation is.*random-fourier"):
         pio.compose(REGISTRY, "advection", "bxtg", "fourier")
 
 

@@ -204,6 +204,7 @@ def test_soap_is_what_its_formulas_say():
     rate, b1, b2, eps, every = 0.03, 0.9, 0.95, 1e-8, 3
     w, mean, square = np.zeros(SQUARE), np.zeros(SQUARE), np.zeros(SQUARE)
     left = right = np.zeros(SQUARE)
+    ql = qr = np.eye(len(left))
     expected = []
     for n in range(20):
         g = a @ (w - t) @ b

@@ -268,7 +268,7 @@ def test_brdr_gives_more_weight_to_what_decays_more_slowly():
 
 def test_brdr_refuses_points_that_are_drawn_anew():
     with pytest.raises(
-        pio.PioError, match="points of initial are drawn anew.*--weighting balanced"
+        pio.PioError, match=r"points of initial are drawn anew.*--weighting balanced"
     ):
         make("brdr").init({"residual": 100, "initial": 0})
 
@@ -328,8 +328,10 @@ def test_impossible_options_get_one_clear_message(name, options, message):
 def test_a_need_that_nobody_meets_is_refused():
     class Odd:
         needs = frozenset({"norm"})
-        init = update = None
+
+        def init(self, rows): ...
+        def update(self, state, residuals, **given): ...
 
     m = pio.compose(REGISTRY, "burgers", "vanilla", "none")
-    with pytest.raises(pio.PioError, match="Odd needs 'norm'.*did you mean 'norms'"):
+    with pytest.raises(pio.PioError, match=r"Odd needs 'norm'.*did you mean 'norms'"):
         pio.check(m, Odd(), {})

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 import pio
@@ -20,7 +21,7 @@ class BalancedState(NamedTuple):
     """The weight of each term, and how often they were measured."""
 
     weights: Mapping[str, Float[Array, ""]]
-    count: Int[Array, ""]
+    measurements: Int[Array, ""]
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,12 @@ class Balanced:
     ) -> tuple[dict[str, Array], BalancedState]:
         def measured() -> BalancedState:
             ratios = _ratios(given["norms"](), state.weights)
-            kept = jnp.where(state.count == 0, 0, self.memory)  # the first is taken whole
+            kept = jnp.where(state.measurements == 0, 0, self.memory)  # the first is taken whole
             weights = {
                 name: kept.astype(w.dtype) * w + (1 - kept).astype(w.dtype) * ratios[name]
                 for name, w in state.weights.items()
             }
-            return BalancedState(weights, state.count + 1)
+            return BalancedState(weights, state.measurements + 1)
 
         state = jax.lax.cond(given["step"] % self.cadence == 0, measured, lambda: state)
         weights = {
@@ -64,12 +65,12 @@ class Balanced:
 
 def _ratios(norms: Mapping[str, Array], like: Mapping[str, Array]) -> dict[str, Array]:
     dtype = next(iter(like.values())).dtype
-    info = jnp.finfo(dtype)
+    info = np.finfo(dtype)
     # Small enough for their sum to be finite, whatever a diverging run makes of them.
-    limit = info.max / (2 * len(like))
+    limit = float(info.max) / (2 * len(like))
     clean = {
         name: jnp.clip(
-            jnp.nan_to_num(norm.astype(dtype), nan=limit, posinf=limit), info.tiny, limit
+            jnp.nan_to_num(norm.astype(dtype), nan=limit, posinf=limit), float(info.tiny), limit
         )
         for name, norm in norms.items()
     }

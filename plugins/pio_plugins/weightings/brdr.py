@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 import pio
@@ -98,7 +99,7 @@ class BRDR:
             # Where nothing is left to decay, all rates are the same.
             rate = jnp.where(mean > 0, irdr / jnp.where(mean > 0, mean, 1), 1)
             old, new = _share(self.beta_w, gap)
-            now = jnp.maximum(old * w[name][row] + new * rate, jnp.finfo(dtype).eps)
+            now = jnp.maximum(old * w[name][row] + new * rate, float(np.finfo(dtype).eps))
             w[name] = w[name].at[row].set(now)
             share = row.size / len(w[name]) if self.factor else 1.0
             r = residuals[name]
@@ -107,7 +108,7 @@ class BRDR:
 
     def _square(self, r: Array, dtype: Any) -> Array:
         """r², cut off where its square would overflow."""
-        limit = jnp.finfo(dtype).max ** 0.25 / 2
+        limit = float(np.finfo(dtype).max) ** 0.25 / 2
         bounded = jnp.nan_to_num(jnp.ravel(r).astype(dtype), nan=limit, posinf=limit, neginf=-limit)
         return jnp.clip(bounded, -limit, limit) ** 2
 

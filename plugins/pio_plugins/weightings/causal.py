@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 import pio
@@ -77,7 +78,7 @@ class Causal:
 
     def _means(self, r: Array, part: Array) -> Array:
         """The mean square in each part; zero where the batch has no point."""
-        limit = (jnp.finfo(r.dtype).max / self.parts / r.size) ** 0.5 / 2
+        limit = (float(np.finfo(r.dtype).max) / self.parts / r.size) ** 0.5 / 2
         bounded = jnp.nan_to_num(r, nan=limit, posinf=limit, neginf=-limit)
         square = jnp.ravel(jnp.clip(bounded, -limit, limit) ** 2)
         label = jnp.ravel(jnp.broadcast_to(part, r.shape))

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 import pio
@@ -77,14 +78,15 @@ class Kernel:
         # A kernel that overflowed is the largest there is; one that vanished or was lost to rounding
         # gets the weight of the least that rounding leaves.
         dtype = jnp.result_type(*kernels.values())
-        info = jnp.finfo(dtype)
+        info = np.finfo(dtype)
+        largest, least, rounding = float(info.max), float(info.tiny), float(info.eps)
         finite = {
-            k: jnp.nan_to_num(v, nan=info.max, posinf=info.max, neginf=0.0)
+            k: jnp.nan_to_num(v, nan=largest, posinf=largest, neginf=0.0)
             for k, v in kernels.items()
         }
         top = jnp.max(jnp.stack([jnp.max(v) for v in finite.values()]))
-        top = jnp.maximum(top, info.tiny / info.eps)
+        top = jnp.maximum(top, least / rounding)
         return {
-            k: (top / jnp.maximum(v, top * info.eps)) ** jnp.asarray(self.exponent, dtype)
+            k: (top / jnp.maximum(v, top * rounding)) ** jnp.asarray(self.exponent, dtype)
             for k, v in finite.items()
         }
