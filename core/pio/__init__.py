@@ -19,6 +19,7 @@ _HOME = {
     "Certificate": "_certificate",
     "certify": "_certificate",
     "relative_errors": "_certificate",
+    "chebyshev": "_chebyshev",
     "check": "_compose",
     "compose": "_compose",
     "Config": "_config",

@@ -8,6 +8,7 @@ from pio._batch import Batch as Batch
 from pio._certificate import Certificate as Certificate
 from pio._certificate import certify as certify
 from pio._certificate import relative_errors as relative_errors
+from pio._chebyshev import chebyshev as chebyshev
 from pio._compose import check as check
 from pio._compose import compose as compose
 from pio._config import Config as Config
@@ -75,8 +76,8 @@ from pio._tracker import by_path as by_path
 from pio._tracker import extra as extra
 from pio._tracker import scalars as scalars
 from pio._train import Record as Record
-from pio._train import TrainState as TrainState
 from pio._train import Trainer as Trainer
+from pio._train import TrainState as TrainState
 from pio._weighting import Residuals as Residuals
 from pio._weighting import Weighting as Weighting
 
@@ -129,6 +130,7 @@ __all__ = [
     "Weighting",
     "by_path",
     "certify",
+    "chebyshev",
     "check",
     "clipped",
     "compose",

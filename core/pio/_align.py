@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import string
-from collections.abc import Sequence
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -21,13 +19,10 @@ def contract(a: Float[Array, "..."], b: Float[Array, "..."]) -> Float[Array, "..
     letters = string.ascii_letters[: len(shape) + 1]
     squeezed, subscripts = [], []
     for array in (a, b):
+        array = array.reshape((1,) * (len(shape) + 1 - array.ndim) + array.shape)
         axes = [i for i, n in enumerate(array.shape[:-1]) if n != 1]
         squeezed.append(array.reshape(*(array.shape[i] for i in axes), array.shape[-1]))
         subscripts.append("".join(letters[i] for i in axes) + letters[-1])
     out = "".join(letters[i] for i, n in enumerate(shape) if n != 1)
     return jnp.einsum(f"{subscripts[0]},{subscripts[1]}->{out}", *squeezed).reshape(shape)
 
-
-def rows(shapes: Sequence[tuple[int, ...]]) -> int:
-    """How many points a network visits that reads arrays of these aligned shapes."""
-    return math.prod(jnp.broadcast_shapes(*(s[:-1] for s in shapes)))

@@ -22,6 +22,7 @@ def compose(
     options: Options | None = None,
     *,
     hard: bool = False,
+    centred: bool = False,
 ) -> Model:
     """A model from names; `options` holds those of each kind.
 
@@ -32,7 +33,7 @@ def compose(
     names = {"equation": equation, "architecture": architecture, "embedding": embedding}
     parts = {kind: registry.make(kind, name, given.get(kind, {})) for kind, name in names.items()}
     try:
-        return Model(**parts, hard=hard)
+        return Model(**parts, hard=hard, centred=centred)
     except PioError as error:
         advice = [
             f"--{flag} {', '.join(others)}"

@@ -40,6 +40,7 @@ class Train:
     constraints: Literal["soft", "hard"] = option(
         "soft", "conditions as terms of the loss, or met exactly by the ansatz"
     )
+    centred: bool = option(False, "networks see periodic u moved to a standard place")
     train_functions: int | Literal["fresh"] = option(
         "fresh", "input functions to train on, or fresh ones every step"
     )
@@ -331,6 +332,7 @@ def _layer(recipe: Recipe) -> dict[str, Any]:
         "steps": recipe.steps,
         "precision": recipe.precision,
         "constraints": recipe.constraints,
+        "centred": recipe.centred,
         "train_functions": "fresh" if fresh else recipe.train_functions,
         "test_functions": recipe.test_functions,
     }

@@ -19,5 +19,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     if near:
+        # What is much further away than the nearest was not meant.
+        ratio = {n: difflib.SequenceMatcher(None, n, name).ratio() for n in near}
+        near = [n for n in near if ratio[n] > ratio[near[0]] - 0.25]
         return f"; did you mean {' or '.join(repr(n) for n in near)}?"
     return f"; there is {', '.join(known)}." if known else "; none is registered."

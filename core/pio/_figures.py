@@ -71,7 +71,8 @@ def distribution(errors: Mapping[str, np.ndarray], title: str = "") -> Figure:
             panel.step(
                 np.append(steps[:1], steps), np.append(0.0, share), where="post", color=colour
             )
-            panel.lines[-1].set_label(label)
+            # Dashed over the first, which may lie just below.
+            panel.lines[-1].set(label=label, linestyle="--" if len(panel.lines) > 1 else "-")
         panel.set(xscale="log", xlabel="relative L2 error", ylabel="share of test functions")
         panel.set_ylim(0, 1.02)
         panel.xaxis.set_major_formatter(_percent)

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from pio._align import contract
+from pio._chebyshev import chebyshev
 from pio._domain import Coordinate
 from pio._errors import PioError
 
@@ -104,9 +105,4 @@ class GaussianField:
 
     def at(self, u: Float[Array, "*f sensors"], x: Float[Array, "..."]) -> Float[Array, "..."]:
         y = (x - self.coordinate.low) * (2 / self.coordinate.length) - 1
-        # T_{k+j} = 2 T_k T_j − T_{k−j} doubles the number of polynomials known.
-        known = jnp.concatenate([jnp.ones_like(y)[..., None], y[..., None]], -1)
-        while (k := known.shape[-1] - 1) < self._terms - 1:
-            new = 2 * known[..., k:] * known[..., 1:] - jnp.flip(known[..., :k], -1)
-            known = jnp.concatenate([known, new], -1)
-        return contract(u @ jnp.asarray(self._analysis, u.dtype), known[..., : self._terms])
+        return contract(u @ jnp.asarray(self._analysis, u.dtype), chebyshev(y, self._terms))

@@ -119,7 +119,12 @@ class Loss:
         """
         batches = {name: batch.at(**self.terms[name].at) for name, batch in batches.items()}
         sizes = {name: self._size(params, batch) for name, batch in batches.items()}
-        given = {"step": step, "rows": rows, "points": {n: b.points for n, b in batches.items()}}
+        given = {
+            "step": step,
+            "rows": rows,
+            "points": {n: b.points for n, b in batches.items()},
+            "inputs": {n: b.u for n, b in batches.items()},
+        }
         weigh = partial(self._weigh, params, state, batches, sizes, given)
         if all(size == batches[name].shape for name, size in sizes.items()):
             return self._at_once(params, batches, weigh)
@@ -190,7 +195,7 @@ class Loss:
         looks: dict[str, Look] = {}
         for name, batch in batches.items():
             look = partial(self._look, name, params)
-            if self.weighting.needs:
+            if self.weighting.needs - {"inputs"}:
                 looks.update(in_slices(look, sizes[name], batch))
             else:
                 shapes = jax.eval_shape(look, batch)

@@ -28,13 +28,15 @@ class Model:
     """The learned operator u ↦ s as pure functions of its parameters.
 
     With `hard`, s is the equation's ansatz and meets its conditions exactly; else s is the
-    network's output.
+    network's output. With `centred`, the network sees u moved to a standard place on its circle, and x
+    relative to it: an equation that is the same everywhere then need not be learned at every place.
     """
 
     equation: Equation
     architecture: Architecture
     embedding: Embedding
     hard: bool = False
+    centred: bool = False
     engine: Engine = "taylor"
 
     def __post_init__(self) -> None:
@@ -42,6 +44,11 @@ class Model:
             raise PioError(
                 f"{type(self.equation).__name__} has no ansatz that meets its conditions exactly; "
                 "train with soft constraints, or give it one."
+            )
+        if self.centred and not hasattr(self.equation.inputs, "centre"):
+            raise PioError(
+                "only periodic functions can be moved to a standard place; "
+                f"{type(self.equation).__name__} draws others. Train with centred = false."
             )
         _ = self.plan  # an architecture that asks for what there is not is refused here
 
@@ -106,7 +113,14 @@ class Model:
     def latents(self, params: Params, u: Float[Array, "f sensors"]) -> Callable[..., Any]:
         """The network's raw result as a function of the point."""
         sensed = self._sensed(u)
-        return lambda point: self.network.apply(params, self._inputs(sensed, point))
+        if not self.centred:
+            return lambda point: self.network.apply(params, self._inputs(sensed, point))
+        inputs: Any = self.equation.inputs
+        (name,) = inputs.coordinates
+        moved, shift = inputs.centre(sensed)
+        return lambda point: self.network.apply(
+            params, self._inputs(moved, {**point, name: point[name] - shift})
+        )
 
     def visited(self, params: Params, batch: Batch) -> tuple[tuple[int, ...], ...]:
         """The aligned shapes that the subnetworks run over at a batch."""

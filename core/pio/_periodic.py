@@ -99,6 +99,23 @@ class PeriodicField:
         phases = (x - self.coordinate.low)[..., None] * jnp.asarray(self._wavenumbers, x.dtype)
         return mean + contract(a, jnp.cos(phases)) + contract(b, jnp.sin(phases))
 
+    def centre(
+        self, u: Float[Array, "*f sensors"]
+    ) -> tuple[Float[Array, "*f sensors"], Float[Array, "*f"]]:
+        """u moved so that its first harmonic is a positive cosine, and how far it was from there.
+
+        u(x) = v(x − φ). What does not change when all is moved along the circle needs to be
+        learned for v only.
+        """
+        mean, a, b = (u @ jnp.asarray(m, u.dtype) for m in self._analysis)
+        phase = jnp.arctan2(b[..., :1], a[..., :1])
+        turn = phase * jnp.asarray(np.arange(1, len(self.deviations) + 1), u.dtype)
+        cos, sin = (jnp.asarray(h, u.dtype) for h in self._harmonics)
+        moved = (a * jnp.cos(turn) + b * jnp.sin(turn)) @ cos
+        moved = moved + (b * jnp.cos(turn) - a * jnp.sin(turn)) @ sin
+        shift = phase[..., 0] * (self.coordinate.length / (2 * math.pi))
+        return moved + mean[..., None], shift
+
     def coefficients(self, u: Float[Array, "*f sensors"]) -> Float[Array, "*f pairs"]:
         modes = len(self.deviations) if self.modes is None else self.modes
         _, a, b = self._analysis

@@ -53,3 +53,4 @@ class Recipe:
     precision: Literal[32, 64]
     train_functions: int | None
     test_functions: int
+    centred: bool = False

@@ -110,7 +110,8 @@ class Trainer:
         weighting = registry.make("weighting", *config.weighting)
         optimizer = registry.make("optimizer", *config.optimizer)
         with _precision(train.precision):
-            model = compose(registry, *names, options, hard=train.constraints == "hard")
+            hard = train.constraints == "hard"
+            model = compose(registry, *names, options, hard=hard, centred=train.centred)
             loss = Loss(model, weighting, train.rows)
             functions = None if train.train_functions == "fresh" else train.train_functions
             dtype = jnp.dtype(f"float{train.precision}")

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 Residuals = Mapping[str, Float[Array, "..."]]
 """For each term of the loss, `residual` and the names of conditions, its residuals at the batch."""
 
-NEEDS = frozenset({"residuals", "ck", "ntk", "rows", "points", "norms"})
+NEEDS = frozenset({"residuals", "ck", "ntk", "rows", "points", "inputs", "norms"})
 """What a weighting may ask for."""
 
 
@@ -26,6 +26,8 @@ class Weighting(Protocol):
       function without arguments that computes it;
     - `rows`: with `"rows"`, which row of its frozen table each residual belongs to;
     - `points`: with `"points"`, the coordinates of each residual, aligned;
+    - `inputs`: with `"inputs"`, the functions u of each term's batch; alone it promises that weights do not
+      depend on residuals;
     - `norms`: with `"norms"`, a function without arguments that computes the norm of each term's gradient;
 
     and always `step`. If `needs` is empty, only the shapes and dtypes of residuals are meant: weights

@@ -62,6 +62,7 @@ def pio_weightings() -> dict[str, Spec]:
         "ck": Spec(kernel, "√(K_max / K) by the conjugate kernel, at each point", {"kind": "ck"}),
         "ntk": Spec(kernel, "√(K_max / K) by the tangent kernel, at each point", {"kind": "ntk"}),
         "brdr": Spec(f"{home}.brdr:BRDR", "more where residuals fall slowly, per frozen point"),
+        "relative": Spec(f"{home}.relative:Relative", "every function alike, however large"),
         "balanced": Spec(f"{home}.balanced:Balanced", "equal gradient norms of all terms"),
         "causal": Spec(f"{home}.causal:Causal", "earlier times first"),
     }

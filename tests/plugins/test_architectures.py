@@ -163,6 +163,7 @@ def test_gradients_are_finite_at_initialisation_with_every_weighting(equation, a
             kernels={"residual": ntk if "ntk" in weighting.needs else ck},
             rows={"residual": jnp.arange(2).reshape(residual.shape)},
             points={"residual": batch.points},
+            inputs={"residual": batch.u},
             norms=lambda: {"residual": jnp.sqrt(slope(1.0))},
         )
         total = slope(weights["residual"])

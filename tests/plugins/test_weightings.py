@@ -38,6 +38,7 @@ def told(residuals, step=0, kernels=None, rows=None, norms=None):
             k: {"x": jnp.zeros(r.shape, r.dtype), "t": jnp.linspace(0, 1, r.size, dtype=r.dtype).reshape(r.shape)}
             for k, r in residuals.items()
         },
+        "inputs": {k: jnp.ones((len(r), 3), r.dtype) for k, r in residuals.items()},
         "norms": lambda: norms or {k: jnp.sqrt(jnp.sum(r**2)) for k, r in residuals.items()},
     }  # fmt: skip
 

@@ -34,6 +34,7 @@ class DeepONet:
     variant: str = pio.option("vanilla", "the row of the table: " + ", ".join(TABLE))
     width: int = pio.option(100, "neurons in each hidden layer, and number of latents")
     depth: int = pio.option(6, "hidden layers of branch and trunk")
+    also: tuple[str, ...] = pio.option((), "further features for the trunk, of those offered")
 
     def __post_init__(self) -> None:
         if self.variant not in TABLE:
@@ -49,7 +50,7 @@ class DeepONet:
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
         branch, trunk = TABLE[self.variant]
-        return {"branch": branch, "trunk": trunk}
+        return {"branch": branch, "trunk": (*trunk, *self.also)}
 
     def network(self, outputs: int) -> pio.Network:
         def forward(inputs: pio.Inputs) -> pio.Latents:

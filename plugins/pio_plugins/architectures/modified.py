@@ -18,6 +18,7 @@ class Modified:
 
     width: int = pio.option(100, "neurons in each hidden layer, and number of latents")
     depth: int = pio.option(6, "hidden layers of branch and trunk")
+    also: tuple[str, ...] = pio.option((), "further features for the trunk, of those offered")
 
     def __post_init__(self) -> None:
         if self.width < 1 or self.depth < 1:
@@ -28,7 +29,7 @@ class Modified:
 
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
-        return {"branch": ("u",), "trunk": ("t", "x")}
+        return {"branch": ("u",), "trunk": ("t", "x", *self.also)}
 
     def network(self, outputs: int) -> pio.Network:
         def forward(inputs: pio.Inputs) -> pio.Latents:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import jax.numpy as jnp
@@ -55,6 +55,28 @@ class Advection:
 
     def ansatz(self, n: Any, t: Any, x: Any) -> Any:
         return _profile(x) + _inflow(t) + x * t * n  # both vanish where the two faces meet
+
+    @property
+    def features(self) -> Mapping[str, pio.Feature]:
+        """What the solution depends on: the travel time τ = ∫₀ˣ dξ/u, and its distance from t."""
+        return {
+            "τ": pio.Feature(
+                ("f", "x"), lambda u, p: self._travel(u, p["x"])[..., None], "travel time from 0 to x"
+            ),
+            "|τ-t|": pio.Feature(
+                ("f", "x", "t"),
+                lambda u, p: jnp.abs(self._travel(u, p["x"]) - p["t"])[..., None],
+                "its distance from t, which has the kink that s has",
+            ),
+        }
+
+    def _travel(self, u: Any, x: Any) -> Any:
+        """τ(x): 1/u as a Chebyshev series, integrated term by term."""
+        nodes, integrate = _antiderivative(64)
+        slowness = 1 / self.inputs.at(u[..., None, :], jnp.asarray(nodes, u.dtype))
+        return pio.contract(
+            slowness @ jnp.asarray(integrate, u.dtype), pio.chebyshev(2 * x - 1, len(nodes) + 1)
+        )
 
     def conditions(self) -> tuple[Condition, ...]:
         return (
@@ -143,6 +165,15 @@ class Advection:
             for i in range(n):
                 s[j + 1, :, i + 1] = s[j, :, i] + kappa[:, j] * (s[j + 1, :, i] - s[j, :, i + 1])
         return pio.resample(s.transpose(1, 0, 2), self.domain, (x, t), points)
+
+
+@cache
+def _antiderivative(terms: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes in [0, 1], and the matrix from values there to the Chebyshev coefficients of ∫₀ˣ."""
+    series = np.polynomial.chebyshev
+    y = series.chebpts1(terms)
+    values = np.linalg.inv(series.chebvander(y, terms - 1)).T
+    return (y + 1) / 2, np.array([series.chebint(row, lbnd=-1, scl=0.5) for row in values])
 
 
 def _profile(x: Any) -> Any:
