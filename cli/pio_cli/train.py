@@ -36,6 +36,21 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
+def parse_seeds(text: str) -> list[int]:
+    """`0:4` is 0, 1, 2, 3; `1,5` is those two."""
+    try:
+        if ":" in text:
+            first, _, last = text.partition(":")
+            found = list(range(int(first or 0), int(last)))
+        else:
+            found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < 0:
+        raise PioError(f"--seeds is a range such as 0:4, or a list such as 1,5 (got {text!r}).")
+    return found
+
+
 @click.command()
 @click.option("--equation", metavar="E", help="The equation, one of `pio plugins`.")
 @click.option("--arch", metavar="A", help="The architecture.")
@@ -44,6 +59,7 @@ def parse_duration(text: str) -> float:
 @click.option("--embedding", metavar="M", help="What stands in for coordinates.")
 @click.option("--optimizer", metavar="O", help="How gradients become steps.")
 @click.option("--seed", type=int, metavar="N", help="Seed of parameters, functions and points.")
+@click.option("--seeds", metavar="A:B", help="Seeds A to B-1, one run each after another.")
 @click.option("--steps", type=int, metavar="N", help="How many steps.")
 @click.option("--time", "time_", metavar="10m", help="As many steps as fit into this time.")
 @click.option("--precision", type=click.Choice(["32", "64"]), help="Bits of a number.")
@@ -71,6 +87,7 @@ def train(
     embedding: str | None,
     optimizer: str | None,
     seed: int | None,
+    seeds: str | None,
     steps: int | None,
     time_: str | None,
     precision: str | None,
@@ -88,12 +105,14 @@ def train(
     config file, and that before the preset.
     """
     from pio._config import resolve
-    from pio._run import create_run, load_run
-    from pio._session import within
-    from pio._train import Trainer
+    from pio._run import create_run
+    from pio._session import ready, within
 
     if steps is not None and time_ is not None:
         raise PioError("give --steps or --time, not both.")
+    if seed is not None and seeds is not None:
+        raise PioError("give --seed or --seeds, not both.")
+    chosen = None if seeds is None else parse_seeds(seeds)
     flags = {
         "equation.name": equation,
         "arch.name": arch,
@@ -110,18 +129,25 @@ def train(
     resolved = resolve(registry, config=config, settings=settings(pairs, ""), flags=flags)
     for name in trackers:
         registry.make("tracker", name)  # complains of a missing extra before anything is begun
-    if resolved.train.init_from is not None:
-        load_run(resolved.train.init_from, registry)
-    Trainer.of(resolved, registry)  # complain before there is a directory
+    trainer = ready(resolved, registry)
     use_compilation_cache()
     if seconds is not None:
         click.echo(f"timing some steps, to fill {duration(seconds)} …", err=True)
         resolved = within(resolved, registry, seconds)
+        trainer = ready(resolved, registry)
         click.echo(f"{resolved.train.steps} steps", err=True)
     if dry_run:
         _show(resolved, registry, as_json)
         return 0
-    return watch(create_run(resolved, registry, out), trackers, as_json)
+    for number in chosen or [resolved.train.seed]:
+        trainer = trainer.reseeded(number)
+        where = out if out is None or chosen is None else out / str(number)
+        run = create_run(trainer.config, registry, where)
+        vars(run)["trainer"] = trainer  # one program serves all seeds
+        code = watch(run, trackers, as_json)
+        if code:
+            return code
+    return 0
 
 
 def watch(run: Run, trackers: tuple[str, ...] = (), as_json: bool = False) -> int:

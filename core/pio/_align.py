@@ -25,4 +25,3 @@ def contract(a: Float[Array, "..."], b: Float[Array, "..."]) -> Float[Array, "..
         subscripts.append("".join(letters[i] for i in axes) + letters[-1])
     out = "".join(letters[i] for i, n in enumerate(shape) if n != 1)
     return jnp.einsum(f"{subscripts[0]},{subscripts[1]}->{out}", *squeezed).reshape(shape)
-

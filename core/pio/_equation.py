@@ -80,7 +80,7 @@ class Equation(Protocol):
     Optional members:
 
     - `ansatz(self, n, ...)`: a form of s that meets the conditions exactly, from the network's
-      output n, coordinates and `u`, named like fields;
+      output n, coordinates, `u` and the equation's own features, by name;
     - `features`: a mapping from a name to a `pio.Feature` that only this equation offers;
     - `presets`: a mapping from a name to a `pio.Recipe`;
     - `admit(self, u)`: raises a `pio.PioError` on a u, `(functions, sensors)`, for which the

@@ -137,30 +137,29 @@ class _Face(NamedTuple):
         names = asked(function)
         fields = {name: parse(name, domain, (*unknowns, "u")) for name in names}
         point = {n: batch.points[n] for n in domain.names}
-        needs_u = model.consults or any(f.base == "u" for f in fields.values())
+        consulted = {*model.consults, *(f.base for f in fields.values() if f.base == "u")}
         indices = {f.orders for f in fields.values()} or {(0,) * len(point)}
         to_jets = expand if model.engine == "taylor" else nest
         network = model.latents(params, batch.u)
-        local = model.solution(params, batch.u, ("u",))
+        local = model.consult(batch.u)
 
         def everything(at: Mapping[str, Array]) -> dict[str, Any]:
             raw = network(at)
             b, gamma = raw.branch.value(), raw.trunk.value()
             return {
                 "n": meet(raw, len(unknowns), b),
-                "u": local(at) if needs_u else {},
+                "known": local(at, consulted),
                 "hidden": (raw.branch.hidden, raw.trunk.hidden),
                 "latents": (b, gamma),
             }
 
         jets = to_jets(everything, point, indices)
         n = [{i: jnp.broadcast_to(c, batch.shape) for i, c in jet.items()} for jet in jets["n"]]
-        u = jets["u"].get("u", {})
 
         def called(n: Sequence[Terms]) -> Any:
             """The function, from the coefficients of the network's outputs."""
-            s = dict(zip(unknowns, _constrained(model, n, u, point, indices), strict=True))
-            known = {**s, "u": u}
+            s = dict(zip(unknowns, _constrained(model, n, jets["known"], point, indices)))
+            known = {**jets["known"], **s}
             given = {
                 name: point[f.base] if f.base in point else derivative(known[f.base], f.orders)
                 for name, f in fields.items()
@@ -188,7 +187,7 @@ class _Face(NamedTuple):
 def _constrained(
     model: Model,
     n: Sequence[Terms],
-    u: Terms,
+    known: Mapping[str, Terms],
     point: Mapping[str, Array],
     indices: set[Index],
 ) -> Sequence[Terms]:
@@ -211,7 +210,7 @@ def _constrained(
         return sum(powers[1:], powers[0])
 
     def solution(at: Mapping[str, Array]) -> tuple[Array, ...]:
-        local = {"u": polynomial(u, at)} if model.consults else {}
+        local = {name: polynomial(known[name], at) for name in model.consults}
         return model.constrain(tuple(polynomial(terms, at) for terms in n), {**at, **local})
 
     jets: Sequence[Terms] = expand(solution, point, indices)

@@ -15,7 +15,7 @@ from pio._architecture import Architecture, Inputs, Network
 from pio._batch import Batch
 from pio._embedding import Embedding
 from pio._equation import Equation
-from pio._errors import PioError
+from pio._errors import PioError, suggestion
 from pio._features import Feature, Reading, offered, reading
 from pio._fields import Engine, asked, evaluate, parse
 from pio._latents import Latents, meet
@@ -55,13 +55,15 @@ class Model:
     @cached_property
     def plan(self) -> Mapping[str, Reading]:
         """What each subnetwork reads, and the axes it therefore runs over."""
-        own: Mapping[str, Feature] = getattr(self.equation, "features", {})
-        domain = self.equation.domain
-        offer = offered(domain, self.equation.inputs, own)
         return {
-            name: reading(tuple(wanted), domain, offer, self.embedding)
+            name: reading(tuple(wanted), self.equation.domain, self._offer, self.embedding)
             for name, wanted in self.architecture.reads.items()
         }
+
+    @cached_property
+    def _offer(self) -> Mapping[str, Feature]:
+        own: Mapping[str, Feature] = getattr(self.equation, "features", {})
+        return offered(self.equation.domain, self.equation.inputs, own)
 
     @cached_property
     def network(self) -> Network:
@@ -135,16 +137,17 @@ class Model:
         """A function of the point that returns the unknowns, and u(x) if it is wanted."""
         unknowns = self.equation.unknowns
         needed = set(wanted if wanted is not None else unknowns)
-        network, sensed = self.latents(params, u), self._sensed(u)
+        network, local = self.latents(params, u), self.consult(u)
 
         def at(point: Mapping[str, Array]) -> dict[str, Any]:
             out: dict[str, Any] = {}
             if "u" in needed:
-                out["u"] = self._local(sensed, point)
+                out["u"] = local(point, ("u",))["u"]
             if needed & set(unknowns):
                 raw = network(point)
                 n = meet(raw, len(unknowns)) if isinstance(raw, Latents) else raw
-                out.update(zip(unknowns, self._constrained(n, sensed, point), strict=True))
+                known = {**point, **local(point, self.consults)}
+                out.update(zip(unknowns, self.constrain(n, known), strict=True))
             return out
 
         return at
@@ -154,7 +157,7 @@ class Model:
     ) -> tuple[Float[Array, "..."], ...]:
         """The unknowns from the network's outputs: by the ansatz if it is hard, else the same.
 
-        `known` are the coordinates and, where the ansatz asks for it, u(x).
+        `known` are the coordinates and what else the ansatz consults.
         """
         if not self.hard:
             return n
@@ -163,28 +166,34 @@ class Model:
         return s if isinstance(s, tuple) else (s,)
 
     @property
-    def consults(self) -> bool:
-        """Whether the ansatz asks for u(x)."""
-        return self.hard and "u" in asked(self._ansatz)
+    def consults(self) -> tuple[str, ...]:
+        """What the ansatz asks for beside the network and coordinates: `u`, or the equation's own features."""
+        if not self.hard:
+            return ()
+        return tuple(n for n in asked(self._ansatz) if n not in ("n", *self.equation.domain.names))
+
+    def consult(self, u: Float[Array, "f sensors"]) -> Callable[..., dict[str, Array]]:
+        """A function of the point and of names that returns u(x), or features of one channel."""
+        sensed = self._sensed(u)
+
+        def at(point: Mapping[str, Array], names: Iterable[str]) -> dict[str, Array]:
+            keys = {name: "u(x)" if name == "u" else name for name in names}
+            unknown = keys.values() - self._offer.keys()
+            if unknown:
+                name = sorted(unknown)[0]
+                raise PioError(f"the ansatz asks for {name!r}{suggestion(name, self._offer)}")
+            return {n: self._offer[key].value(sensed, point)[..., 0] for n, key in keys.items()}
+
+        return at
 
     @property
     def _ansatz(self) -> Callable[..., Any]:
         ansatz: Callable[..., Any] = self.equation.ansatz  # type: ignore[attr-defined]
         return ansatz
 
-    def _constrained(
-        self, n: tuple[Array, ...], u: Array, point: Mapping[str, Array]
-    ) -> tuple[Array, ...]:
-        local = {"u": self._local(u, point)} if self.consults else {}
-        return self.constrain(n, {**point, **local})
-
     def _sensed(self, u: Float[Array, "f sensors"]) -> Float[Array, "..."]:
         unit = (1,) * len(self.equation.domain.names)
         return jnp.reshape(u, (u.shape[0], *unit, *u.shape[1:]))
-
-    def _local(self, u: Array, point: Mapping[str, Array]) -> Array:
-        offer = offered(self.equation.domain, self.equation.inputs)
-        return offer["u(x)"].value(u, point)[..., 0]
 
     def _inputs(self, u: Array, point: Mapping[str, Array]) -> Inputs:
         return {name: tuple(f.value(u, point) for f in r.features) for name, r in self.plan.items()}

@@ -153,7 +153,7 @@ class Run:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Alone with the run: two processes must not train it at once."""
-        lock = FileLock(self.path / ".lock", timeout=0)
+        lock = FileLock(self.path / ".lock", timeout=1)  # `pio runs` may hold it for a moment
         with writing(self.path):
             try:
                 lock.acquire()

@@ -39,9 +39,9 @@ def follow(
         last = _Status(run, about)
         last.write("running")
         saved, moment = time.monotonic(), None
-        say("compiling …")
-        say(f"compiled in {trainer.program.seconds:.1f} s")
         try:
+            _prepare(trainer, say)
+            last.found["compile_seconds"] = trainer.program.seconds
             for moment in trainer.run(state, about.seconds):
                 tick(moment)
                 measured = None if moment.record is None else moment.record.error
@@ -77,6 +77,22 @@ def follow(
         except BaseException as error:
             last.write("failed", message=f"{type(error).__name__}: {error}", quietly=True)
             raise
+
+
+def _prepare(trainer: Trainer, say: Callable[[str], None]) -> None:
+    """Have the test set and the program, and say what that took."""
+    announced = False
+
+    def progress(done: int, total: int) -> None:
+        nonlocal announced
+        if not announced and done < total:
+            say(f"making the test set of {total} functions, which is kept …")
+        announced = True
+
+    trainer.prepare(progress)
+    if "program" not in vars(trainer):
+        say("compiling …")
+        say(f"compiled in {trainer.program.seconds:.1f} s")
 
 
 class _Status:
@@ -134,6 +150,14 @@ def _inherit(trainer: Trainer, path: str, registry: Registry, say: Callable[[str
     if left:
         say(f"fresh, for want of an equal name and shape there: {', '.join(left)}")
     return params
+
+
+def ready(config: Config, registry: Registry) -> Trainer:
+    """A trainer, after every complaint that can be made before there is a directory."""
+    trainer = Trainer.of(config, registry)
+    if config.train.init_from is not None:
+        load_run(config.train.init_from, registry).arrays()
+    return trainer
 
 
 class Estimate(NamedTuple):
@@ -240,7 +264,7 @@ def train(
         "train.init_from": None if init_from is None else str(init_from),
     }
     resolved = resolve(registry, config=config, settings=settings, flags=flags)
-    Trainer.of(resolved, registry)  # complain before there is a directory
+    ready(resolved, registry)
     if seconds is not None:
         resolved = within(resolved, registry, seconds)
     run = create_run(resolved, registry, out)

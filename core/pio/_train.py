@@ -25,7 +25,7 @@ from pio._model import Model, Params
 from pio._optimizer import Optimizer
 from pio._registry import Registry
 from pio._sampling import PARAMETERS, Sampler, Source, stream
-from pio._solutions import Solutions, solutions
+from pio._solutions import Progress, Solutions, solutions
 
 # A host call takes about this long: short enough to answer Ctrl-C, long enough to cost nothing.
 SECONDS = 0.5
@@ -118,6 +118,14 @@ class Trainer:
             sampler = Sampler(model.equation, loss.terms, config.sampling, functions, dtype)
             check(model, weighting, sampler.rows)
         return cls(config, model, loss, optimizer, sampler)
+
+    def reseeded(self, seed: int) -> Trainer:
+        """The same with another seed, which no compiled program depends on."""
+        train = dataclasses.replace(self.config.train, seed=seed)
+        other = dataclasses.replace(self, config=dataclasses.replace(self.config, train=train))
+        shared = ("program", "test", "shapes", "_transformation")
+        other.__dict__.update({k: v for k, v in self.__dict__.items() if k in shared})
+        return other
 
     @property
     def precision(self) -> AbstractContextManager[Any]:
@@ -301,7 +309,14 @@ class Trainer:
     @cached_property
     def test(self) -> Solutions:
         """The test set: the same for every seed."""
-        return solutions(self.model.equation, self.config.train.test_functions)
+        return self.prepare()
+
+    def prepare(self, progress: Progress | None = None) -> Solutions:
+        """Find the test set, or make it, which may take a while."""
+        functions = self.config.train.test_functions
+        found = solutions(self.model.equation, functions, progress=progress)
+        self.__dict__["test"] = found
+        return found
 
     def errors(self, params: Params) -> Float[np.ndarray, " f"]:
         """The relative L2 error of each test function."""

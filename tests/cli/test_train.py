@@ -171,6 +171,19 @@ def test_a_damaged_model_is_refused_in_one_sentence(
     assert "damaged: its checksum is wrong" in err
 
 
+def test_seeds_make_a_run_each(tmp_path: Path) -> None:
+    together, alone = tmp_path / "together", tmp_path / "alone"
+    code, out, err = finish(start("train", *QUICK, "--seeds", "1:3", "--out", together))
+    assert code == 0, err
+    assert [line.partition(":")[0] for line in out.splitlines()] == [
+        str(together / "1"),
+        str(together / "2"),
+    ]
+    code, _, err = finish(start("train", *QUICK, "--seed", "2", "--out", alone))
+    assert code == 0, err
+    assert same(together / "2", alone)
+
+
 WRONG = {
     "unknown option": (["--widht", "3"], "No such option"),
     "unknown equation": (["--equation", "advectoin"], "did you mean 'advection'"),
@@ -178,6 +191,8 @@ WRONG = {
     "no value": (["--set", "arch.width"], "key=value"),
     "wrong type": (["--set", "arch.width=wide"], "type int; got 'wide'"),
     "steps and time": (["--steps", "3", "--time", "3s"], "not both"),
+    "seed and seeds": (["--seed", "3", "--seeds", "0:4"], "not both"),
+    "no seeds": (["--seeds", "4:4"], "0:4"),
     "no duration": (["--time", "soon"], "90s, 10m or 1h30m"),
     "impossible together": (["--weighting", "brdr"], "brdr"),
     "no such run": (["--init-from", "nowhere"], "no run in nowhere"),

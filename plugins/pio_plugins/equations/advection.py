@@ -61,7 +61,9 @@ class Advection:
         """What the solution depends on: the travel time τ = ∫₀ˣ dξ/u, and its distance from t."""
         return {
             "τ": pio.Feature(
-                ("f", "x"), lambda u, p: self._travel(u, p["x"])[..., None], "travel time from 0 to x"
+                ("f", "x"),
+                lambda u, p: self._travel(u, p["x"])[..., None],
+                "travel time from 0 to x",
             ),
             "|τ-t|": pio.Feature(
                 ("f", "x", "t"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 import pio
@@ -47,8 +48,21 @@ class KdV:
     def residual(self, s: Any, s_t: Any, s_x: Any, s_xxx: Any) -> Any:
         return s_t + s * s_x + self.delta**2 * s_xxx
 
-    def ansatz(self, n: Any, t: Any, u: Any) -> Any:
-        return u + t * n
+    def ansatz(self, n: Any, t: Any, u: Any, A: Any) -> Any:
+        # A wave of amplitude A changes at the rate A² until its breaking time 1/A, and then by about A.
+        return u + A**2 * t / (1 + A * t) * n
+
+    @property
+    def features(self) -> Mapping[str, pio.Feature]:
+        """The amplitude A of u, and time in units of the breaking time 1/A."""
+        return {
+            "A": pio.Feature(("f",), lambda u, p: _amplitude(u), "amplitude of u"),
+            "At": pio.Feature(
+                ("f", "t"),
+                lambda u, p: _amplitude(u) * p["t"][..., None],
+                "time over breaking time",
+            ),
+        }
 
     def conditions(self) -> tuple[Condition, ...]:
         left, right = {"x": 0.0}, {"x": 2 * math.pi}
@@ -122,6 +136,12 @@ class KdV:
             cells=cells * refine,
             steps=4 * cells * refine,
         )
+
+
+def _amplitude(u: Any) -> Any:
+    return jnp.sqrt(
+        2 * jnp.mean(u[..., :-1] ** 2, -1, keepdims=True)
+    )  # the last sensor repeats the first
 
 
 def _integral(s: np.ndarray, points: Points) -> np.ndarray:
