@@ -158,7 +158,9 @@ class _Face(NamedTuple):
 
         def called(n: Sequence[Terms]) -> Any:
             """The function, from the coefficients of the network's outputs."""
-            s = dict(zip(unknowns, _constrained(model, n, jets["known"], point, indices)))
+            s = dict(
+                zip(unknowns, _constrained(model, n, jets["known"], point, indices), strict=True)
+            )
             known = {**jets["known"], **s}
             given = {
                 name: point[f.base] if f.base in point else derivative(known[f.base], f.orders)

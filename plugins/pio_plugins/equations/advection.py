@@ -106,9 +106,9 @@ class Advection:
             test_functions=100,
         )
         fast = Recipe(
-            steps=10_000,
+            steps=20_000,
             sampling=Blocks(16, {"x": 16, "t": 16}),
-            architecture={"width": 64, "depth": 5},
+            architecture={"width": 64, "depth": 5, "also": ("τ", "|τ-t|")},
             embedding=Choice("none"),
             weighting=Choice("fixed"),
             optimizer=Choice("soap", {"learning_rate": 3e-3}),

@@ -85,9 +85,10 @@ class Burgers:
             test_functions=500,
         )
         fast = Recipe(
-            steps=10_000,
+            steps=20_000,
             sampling=Blocks(16, {"x": 16, "t": 16}),
             architecture={"width": 64, "depth": 5},
+            centred=True,
             embedding=Choice("fourier", {"order": self.harmonics}),
             weighting=Choice("fixed"),
             optimizer=Choice("soap", {"learning_rate": 3e-3}),

@@ -95,9 +95,10 @@ class KdV:
         fast = Recipe(
             steps=10_000,
             sampling=Blocks(32, {"x": 16, "t": 8}),
-            architecture={"width": 64, "depth": 5},
+            architecture={"width": 64, "depth": 5, "also": ("At",)},
             embedding=Choice("fourier", {"order": 12}),
-            weighting=Choice("fixed"),
+            weighting=Choice("relative"),
+            centred=True,
             optimizer=Choice("soap", {"learning_rate": 3e-3}),
             constraints="hard",
             precision=32,
