@@ -70,6 +70,12 @@ def parse_seeds(text: str) -> list[int]:
 @click.option(
     "--init-from", type=click.Path(path_type=Path), help="Begin with this run's parameters."
 )
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    metavar="FILE.npz",
+    help="Measurements of s, to be met as well.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the run.")
 @click.option(
     "--tracker", "trackers", metavar="T", multiple=True, help="Also report to tensorboard, …"
@@ -94,6 +100,7 @@ def train(
     pairs: tuple[str, ...],
     config: Path | None,
     init_from: Path | None,
+    data: Path | None,
     out: Path | None,
     trackers: tuple[str, ...],
     as_json: bool,
@@ -124,6 +131,7 @@ def train(
         "train.steps": steps,
         "train.precision": precision,
         "train.init_from": None if init_from is None else str(init_from),
+        "data.file": None if data is None else str(data),
     }
     seconds = None if time_ is None else parse_duration(time_)
     resolved = resolve(registry, config=config, settings=settings(pairs, ""), flags=flags)

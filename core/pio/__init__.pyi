@@ -35,6 +35,9 @@ from pio._hooks import Spec as Spec
 from pio._hooks import hookimpl as hookimpl
 from pio._kernels import kernel as kernel
 from pio._kernels import with_kernel as with_kernel
+from pio._labels import Labels as Labels
+from pio._labels import labels as labels
+from pio._labels import read_labels as read_labels
 from pio._latents import Affine as Affine
 from pio._latents import Latents as Latents
 from pio._layers import Join as Join
@@ -100,6 +103,7 @@ __all__ = [
     "GaussianField",
     "Inputs",
     "Join",
+    "Labels",
     "Latents",
     "Law",
     "Lifted",
@@ -144,6 +148,7 @@ __all__ = [
     "glorot",
     "hookimpl",
     "kernel",
+    "labels",
     "light",
     "load_run",
     "measured",
@@ -152,6 +157,7 @@ __all__ = [
     "predict",
     "prediction_errors",
     "read",
+    "read_labels",
     "relative_errors",
     "report",
     "resample",

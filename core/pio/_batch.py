@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -23,10 +23,13 @@ class Batch:
     - `block`: every function at every place and time, coordinates `(1, x, 1)` and `(1, 1, t)`;
     - `scatter`: points private to each function, all coordinates `(f, p, 1)`;
     - `pairs`: one point per function, all coordinates `(f, 1, 1)`.
+
+    `targets`, aligned likewise, are what terms of the loss are to be there, by their names; else it is zero.
     """
 
     u: Float[Array, "f sensors"]
     points: Mapping[str, Float[Array, "..."]]
+    targets: Mapping[str, Float[Array, "..."]] = field(default_factory=dict)
 
     @classmethod
     def block(cls, u: Float[Array, "f sensors"], **points: Float[Array, " _"]) -> Batch:

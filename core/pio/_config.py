@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, Literal
@@ -64,6 +65,21 @@ class Train:
 
 
 @dataclass(frozen=True)
+class Data:
+    """The section `[data]`: measurements of the solution, a term of the loss. Without a file there are none."""
+
+    file: str | None = option(None, "an .npz file with u, coordinates and what was measured there")
+    sha256: str | None = option(None, "what the file has to be; none is what it is at first")
+    batch: int | None = option(None, "measurements in a step; none is all, 1024 at most")
+
+    def __post_init__(self) -> None:
+        if self.batch is not None and self.batch < 1:
+            raise PioError(f"data.batch is at least 1 (got {self.batch}).")
+        if self.file is None and (self.sha256 is not None or self.batch is not None):
+            raise PioError("section 'data' names no file; give one with --data FILE.npz.")
+
+
+@dataclass(frozen=True)
 class Keep:
     """The section `[run]`: what is kept on the way. It does not change the result."""
 
@@ -91,6 +107,7 @@ class Config:
     train: Train
     run: Keep = field(default_factory=Keep)
     preset: str = "fast"
+    data: Data = field(default_factory=Data)
 
     def as_dict(self) -> dict[str, Any]:
         """Nested dictionaries, as they stand in the file."""
@@ -101,6 +118,8 @@ class Config:
             found[section] = {"name": choice.name, **choice.options}
         found["train"] = asdict(self.train)
         found["sampling"] = {"kind": kind, **asdict(self.sampling)}
+        if self.data.file is not None:
+            found["data"] = asdict(self.data)
         found["run"] = asdict(self.run)
         return dict(_plain(found))
 
@@ -159,7 +178,24 @@ def resolve(
         train=Train(**settle(Train, train, "section 'train'")),
         run=Keep(**settle(Keep, keep, "section 'run'")),
         preset=preset,
+        data=_data([layer.get("data", {}) for layer in layers]),
     )
+
+
+def _data(layers: Sequence[Mapping[str, Any]]) -> Data:
+    """The section `[data]`, its file by its whole path, with its digest."""
+    found: dict[str, Any] = {}
+    for layer in layers:
+        if "file" in layer:
+            found.pop("sha256", None)  # it is that of another file, unless it is given along
+        found |= layer
+    data = Data(**settle(Data, found, "section 'data'"))
+    if data.file is None:
+        return data
+    from pio._labels import digest  # not at the top: `pio runs` reads configs without NumPy or SciPy
+
+    path = os.path.abspath(data.file)  # noqa: PTH100 - links stay as they are
+    return replace(data, file=path, sha256=data.sha256 or digest(path))
 
 
 def read_toml(path: str | PathLike[str] | None) -> dict[str, Any]:
@@ -182,7 +218,7 @@ def _checked(given: Mapping[str, Any], what: str) -> dict[str, Any]:
             f"{what} has schema {schema}, but this version of pio reads up to {SCHEMA}; it was made by "
             "a later one. Upgrade with `pip install -U pio-operators`."
         )
-    known = {*PLUGINS, "train", "sampling", "run"}
+    known = {*PLUGINS, "train", "sampling", "data", "run"}
     found: dict[str, Any] = {}
     for key, value in given.items():
         section = {"architecture": "arch"}.get(key, key)

@@ -29,10 +29,10 @@ class Join(hk.Module):
         dtype = features[0].dtype
         w = hk.get_parameter("w", (sum(sizes), self.width), dtype, init=glorot)
         b = hk.get_parameter("b", (self.width,), dtype, init=jnp.zeros)
-        ends = [sum(sizes[: k + 1]) for k in range(len(sizes))]
-        parts = [
-            f @ w[end - size : end] for f, size, end in zip(features, sizes, ends, strict=True)
-        ]
+        # Split, not sliced: the gradient of slices is a sum of padded products, which the compiler of
+        # jaxlib 0.10 fuses on CPUs into one that crashes when w is large.
+        ends = [sum(sizes[:k]) for k in range(1, len(sizes))]
+        parts = [f @ rows for f, rows in zip(features, jnp.split(w, ends), strict=True)]
         # Small ones first, so that the sum is long only at its end.
         parts = sorted(parts, key=lambda p: p.size)
         return sum(parts[1:], parts[0] + b)

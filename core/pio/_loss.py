@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from jaxtyping import Array, Float
 from pio._batch import Batch
 from pio._embedding import Embedding
 from pio._equation import Condition, Equation
+from pio._errors import PioError
 from pio._kernels import Kind, with_kernel
 from pio._model import Model, Params
 from pio._slices import in_slices, lengths, row_limit, value_and_grad_in_slices
@@ -39,7 +41,36 @@ class Term:
         if self.versus is not None:
             there = model.evaluate(self.function, params, batch.at(**self.versus))
             here = jax.tree.map(jnp.subtract, here, there)
-        return dict(here) if isinstance(here, Mapping) else {self.name: here}
+        return self.named(here, batch)
+
+    def named(self, found: Any, batch: Batch) -> dict[str, Float[Array, "..."]]:
+        """What the function returned, by name, less what it is to be there."""
+        values = found if isinstance(found, Mapping) else {self.name: found}
+        targets = batch.targets
+        return {name: v - targets[name] if name in targets else v for name, v in values.items()}
+
+
+DATA = "data"
+"""The term that compares unknowns with what was measured."""
+
+
+def data_names(unknowns: Sequence[str]) -> dict[str, str]:
+    """What the residual of each measured unknown is called: `data`, or `data_s` if there are several."""
+    if len(unknowns) == 1:
+        return {unknowns[0]: DATA}
+    return {name: f"{DATA}_{name}" for name in unknowns}
+
+
+def data_term(unknowns: Sequence[str]) -> Term:
+    """The unknowns themselves. Their targets come with the batch."""
+    names = data_names(unknowns)
+
+    def values(**fields: Array) -> dict[str, Array]:
+        return {names[unknown]: value for unknown, value in fields.items()}
+
+    asks = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in unknowns]
+    values.__signature__ = inspect.Signature(asks)  # type: ignore[attr-defined]
+    return Term(DATA, values, {})
 
 
 def terms(equation: Equation, embedding: Embedding, hard: bool) -> tuple[Term, ...]:
@@ -86,14 +117,25 @@ class Loss:
     """Σ over terms of mean(w r²), where the weights w are held constant.
 
     `rows` bounds how many rows a network visits at a time; by default, what fits a processor's cache.
+    `measured` are the unknowns that batches of the term `data` bring targets for.
     """
 
     model: Model
     weighting: Weighting
     rows: int | None = None
+    measured: tuple[str, ...] = ()
 
     @cached_property
     def terms(self) -> Mapping[str, Term]:
+        if not self.measured:
+            return self.physics
+        if DATA in self.physics:
+            raise PioError(f"a condition is called {DATA!r}, as measurements are; rename it.")
+        return {**self.physics, DATA: data_term(self.measured)}
+
+    @cached_property
+    def physics(self) -> Mapping[str, Term]:
+        """The terms that need no measurements."""
         found = terms(self.model.equation, self.model.embedding, self.model.hard)
         return {term.name: term for term in found}
 
@@ -184,9 +226,8 @@ class Loss:
             return {key: Look(r, None) for key, r in residuals.items()}
         versus = None if term.versus is None else batch.at(**term.versus)
         found, kernel = with_kernel(self.model, params, term.function, batch, kind, versus)
-        if isinstance(found, Mapping):
-            return {key: Look(found[key], kernel[key]) for key in found}
-        return {name: Look(found, kernel)}
+        kernels = kernel if isinstance(kernel, Mapping) else {name: kernel}
+        return {key: Look(r, kernels[key]) for key, r in term.named(found, batch).items()}
 
     def _looks(
         self, params: Params, batches: Mapping[str, Batch], sizes: Mapping[str, tuple[int, ...]]

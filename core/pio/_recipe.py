@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from pio._errors import PioError
+
 
 class Choice(NamedTuple):
     """A plugin by name, with options that differ from its defaults."""
@@ -33,10 +35,19 @@ class Tables:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Structured batches: some functions × some places × some times, drawn anew every step."""
+    """Structured batches: some functions × some places × some times, drawn anew every step.
+
+    Functions are multiplied by a random number between 1 and `stretch`, to train more on large ones than they
+    are common.
+    """
 
     functions: int
     points: Mapping[str, int]
+    stretch: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.stretch > 0:
+            raise PioError(f"sampling.stretch is a positive factor (got {self.stretch}).")
 
 
 @dataclass(frozen=True)

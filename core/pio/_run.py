@@ -30,7 +30,7 @@ from pio._evaluate import predict
 from pio._files import checksum, flat, name, unflat, write, writing
 from pio._model import Model, Params
 from pio._registry import Registry, discover
-from pio._train import Record, Trainer
+from pio._train import Record, Trainer, model_of, shapes_of
 
 PACKAGES = ("pio-operators", "jax", "jaxlib", "dm-haiku", "optax", "numpy", "orbax-checkpoint")
 
@@ -57,9 +57,9 @@ class Run:
     def trainer(self) -> Trainer:
         return Trainer.of(self.config, self.registry)
 
-    @property
+    @cached_property
     def model(self) -> Model:
-        return self.trainer.model
+        return model_of(self.config, self.registry)  # without the trainer, which reads labelled data
 
     @property
     def equation(self) -> Equation:
@@ -69,7 +69,7 @@ class Run:
     def params(self) -> Params:
         """The parameters at the end, or at the latest checkpoint if the run has not ended."""
         try:
-            return unflat(self.arrays(), self.trainer.shapes.params)
+            return unflat(self.arrays(), shapes_of(self.model, self.config))
         except KeyError as error:
             raise PioError(
                 f"the parameters of run {self.path} do not fit its config: {error} differs; a plugin has "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,12 +17,16 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from pio._batch import Batch
 from pio._equation import Equation
 from pio._errors import PioError
-from pio._loss import Term
+from pio._labels import Labels
+from pio._loss import DATA, Term, data_names
 from pio._recipe import Blocks, Tables
 from pio._space import draw
 
 # What a seed is used for; each use has a stream of its own. The test set's is in _solutions.
 PARAMETERS, FUNCTIONS, BATCHES, POINTS = range(4)
+
+# Measurements in a step, unless told.
+MEASUREMENTS = 1024
 
 Batches = Mapping[str, Batch]
 Rows = Mapping[str, Int[Array, "..."]]
@@ -41,13 +46,15 @@ class Source(NamedTuple):
     batches: PRNGKeyArray
     points: PRNGKeyArray
     u: Float[Array, "f sensors"] | None
+    labels: Any = None
 
 
 @dataclass(frozen=True)
 class Sampler:
     """One batch per term of the loss, from the seed and the step alone.
 
-    `functions` says how many to train on; none draws fresh ones every step.
+    `functions` says how many to train on; none draws fresh ones every step. `labels`, if there are any, are
+    the term `data`, of which a step takes `batch`, or at most a thousand or so if it is not told.
     """
 
     equation: Equation
@@ -55,6 +62,8 @@ class Sampler:
     sampling: Tables | Blocks
     functions: int | None
     dtype: Any = jnp.float32
+    labels: Labels | None = None
+    batch: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.sampling, Tables):
@@ -81,22 +90,26 @@ class Sampler:
         if self.functions is not None:
             drawn = draw(self.equation.inputs, stream(seed, FUNCTIONS), self.functions)
             u = jnp.asarray(drawn, self.dtype)
-        return Source(stream(seed, BATCHES), stream(seed, POINTS), u)
+        labels = jax.tree.map(
+            lambda a: jnp.asarray(a, self.dtype if a.dtype.kind == "f" else a.dtype), self.labels
+        )
+        return Source(stream(seed, BATCHES), stream(seed, POINTS), u, labels)
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
         """How many rows each term's table has; 0 where points are drawn afresh."""
+        measured = {} if self.labels is None else {DATA: len(self.labels.function)}
         if isinstance(self.sampling, Blocks):
-            return dict.fromkeys(self.terms, 0)
-        return {name: (self.functions or 0) * t.points for name, t in self.tables.items()}
+            return dict.fromkeys(self.terms, 0) | measured
+        return {n: (self.functions or 0) * t.points for n, t in self.tables.items()} | measured
 
     @cached_property
     def points(self) -> int:
         """Points visited in one step, all terms together."""
         if isinstance(self.sampling, Tables):
-            return self.sampling.batch * len(self.terms)
+            return self.sampling.batch * len(self.terms) + self._measurements
         counts = self.sampling.points
-        return self.sampling.functions * sum(
+        return self._measurements + self.sampling.functions * sum(
             math.prod(n for name, n in counts.items() if name not in term.at)
             for term in self.terms.values()
         )
@@ -104,6 +117,36 @@ class Sampler:
     def draw(self, source: Source, step: Int[Array, ""] | int) -> tuple[Batches, Rows | None]:
         """The batches of a step, and which rows of their tables they are."""
         key = jax.random.fold_in(source.batches, step)
+        batches, rows = self._physics(source, key)
+        if source.labels is None:
+            return batches, rows
+        batch, row = self._labelled(source.labels, jax.random.fold_in(key, len(self.terms)))
+        return {**batches, DATA: batch}, {**(rows or {}), DATA: row.reshape(batch.shape)}
+
+    @property
+    def _measurements(self) -> int:
+        """Measurements in one step."""
+        if self.labels is None:
+            return 0
+        return min(len(self.labels.function), self.batch or MEASUREMENTS)
+
+    def _labelled(self, labels: Labels, key: PRNGKeyArray) -> tuple[Batch, Int[Array, " batch"]]:
+        n, batch = len(labels.function), self._measurements
+        row = jnp.arange(n, dtype=jnp.int32)
+        if batch < n:
+            # One of each of `batch` parts of a circle that is cut at a random place: all different, all
+            # equally likely, from all over the file, and no permutation of millions.
+            ends = jnp.asarray(np.arange(batch + 1) * n // batch, jnp.int32)
+            own, turn = jax.random.split(key)
+            row = jax.random.randint(own, (batch,), ends[:-1], ends[1:], jnp.int32)
+            row = (row + jax.random.randint(turn, (), 0, n, jnp.int32)) % n
+        u, points, values = labels.u[labels.function[row]], labels.points, labels.values
+        found = Batch.pairs(u, **{name: p[row] for name, p in points.items()})
+        names = data_names(tuple(values))
+        targets = {names[k]: jnp.reshape(v[row], found.shape) for k, v in values.items()}
+        return dataclasses.replace(found, targets=targets), row
+
+    def _physics(self, source: Source, key: PRNGKeyArray) -> tuple[dict[str, Batch], Rows | None]:
         if isinstance(self.sampling, Blocks):
             return dict.fromkeys(self.terms, self._block(self.sampling, source.u, key)), None
         assert source.u is not None
@@ -123,6 +166,10 @@ class Sampler:
             drawn = self.equation.inputs.sample(which, blocks.functions).astype(self.dtype)
         else:
             drawn = u[jax.random.choice(which, len(u), (blocks.functions,), replace=False)]
+        if blocks.stretch != 1:
+            shape = (len(drawn), *(1,) * (drawn.ndim - 1))
+            share = jax.random.uniform(jax.random.fold_in(which, 1), shape, self.dtype)
+            drawn = drawn * (1 + (blocks.stretch - 1) * share)
         points = {
             c.name: c.low + c.length * self._spread(own, blocks.points[c.name])
             for own, c in zip(where, self.equation.domain.coordinates, strict=True)

@@ -239,6 +239,7 @@ def train(
     seconds: float | None = None,
     precision: int | None = None,
     init_from: str | PathLike[str] | None = None,
+    data: str | PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     config: str | PathLike[str] | Mapping[str, Any] | None = None,
     out: str | PathLike[str] | None = None,
@@ -262,6 +263,7 @@ def train(
         "train.steps": steps,
         "train.precision": precision,
         "train.init_from": None if init_from is None else str(init_from),
+        "data.file": None if data is None else str(data),
     }
     resolved = resolve(registry, config=config, settings=settings, flags=flags)
     ready(resolved, registry)

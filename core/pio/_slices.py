@@ -110,7 +110,8 @@ class _Cut:
             return self._take(array, start, range(min(array.ndim, len(self.shape))))
 
         u = self._take(batch.u, start, range(1))
-        return Batch(u, jax.tree.map(one, dict(batch.points))), *jax.tree.map(one, aligned)
+        points, targets = jax.tree.map(one, (dict(batch.points), dict(batch.targets)))
+        return Batch(u, points, targets), *jax.tree.map(one, aligned)
 
     def _take(self, array: Array, start: list[Array], axes: range) -> Array:
         for axis in axes:

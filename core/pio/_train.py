@@ -20,6 +20,7 @@ from pio._compose import check, compose
 from pio._config import PLUGINS, Config
 from pio._errors import RunError
 from pio._evaluate import prediction_errors
+from pio._labels import read_labels
 from pio._loss import Loss
 from pio._model import Model, Params
 from pio._optimizer import Optimizer
@@ -105,17 +106,25 @@ class Trainer:
     @classmethod
     def of(cls, config: Config, registry: Registry) -> Trainer:
         train = config.train
-        names = (config.equation.name, config.arch.name, config.embedding.name)
-        options = {kind: getattr(config, section).options for section, kind in PLUGINS.items()}
         weighting = registry.make("weighting", *config.weighting)
         optimizer = registry.make("optimizer", *config.optimizer)
+        model = model_of(config, registry)
+        labels = None
+        if config.data.file is not None:
+            labels = read_labels(model.equation, config.data.file, config.data.sha256)
         with _precision(train.precision):
-            hard = train.constraints == "hard"
-            model = compose(registry, *names, options, hard=hard, centred=train.centred)
-            loss = Loss(model, weighting, train.rows)
+            measured = () if labels is None else tuple(labels.values)
+            loss = Loss(model, weighting, train.rows, measured)
             functions = None if train.train_functions == "fresh" else train.train_functions
-            dtype = jnp.dtype(f"float{train.precision}")
-            sampler = Sampler(model.equation, loss.terms, config.sampling, functions, dtype)
+            sampler = Sampler(
+                model.equation,
+                loss.physics,
+                config.sampling,
+                functions,
+                jnp.dtype(f"float{train.precision}"),
+                labels,
+                config.data.batch,
+            )
             check(model, weighting, sampler.rows)
         return cls(config, model, loss, optimizer, sampler)
 
@@ -321,6 +330,22 @@ class Trainer:
     def errors(self, params: Params) -> Float[np.ndarray, " f"]:
         """The relative L2 error of each test function."""
         return prediction_errors(self.model, params, self.test)
+
+
+def model_of(config: Config, registry: Registry) -> Model:
+    """The model that a config describes."""
+    names = (config.equation.name, config.arch.name, config.embedding.name)
+    options = {kind: getattr(config, section).options for section, kind in PLUGINS.items()}
+    with _precision(config.train.precision):
+        hard = config.train.constraints == "hard"
+        return compose(registry, *names, options, hard=hard, centred=config.train.centred)
+
+
+def shapes_of(model: Model, config: Config) -> Params:
+    """The shapes and types of its parameters."""
+    dtype = jnp.dtype(f"float{config.train.precision}")
+    with _precision(config.train.precision):
+        return jax.eval_shape(lambda key: model.init(key, dtype), stream(0, PARAMETERS))
 
 
 def _precision(bits: int) -> AbstractContextManager[Any]:

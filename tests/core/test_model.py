@@ -307,3 +307,47 @@ def test_an_equation_without_an_ansatz_cannot_be_hard():
 
 def test_an_equation_names_its_fields():
     assert asked(REGISTRY.make("equation", "kdv").residual) == ("s", "s_t", "s_x", "s_xxx")
+
+
+@pytest.mark.parametrize("equation", ["burgers", "kdv"])
+@settings(max_examples=5)
+@given(shift=st.floats(0.0, 1.0))
+def test_a_centred_model_moves_with_its_input(equation, shift):
+    """Moving u along the circle moves the solution, for any network."""
+    pde = REGISTRY.make("equation", equation)
+    length = pde.domain["x"].length
+    network = REGISTRY.make("architecture", "bxtg", {"width": 6, "depth": 2})
+    centred = pio.Model(
+        pde, network, REGISTRY.make("embedding", "fourier"), hard=True, centred=True
+    )
+    p = centred.init(jax.random.key(3), jnp.float64)
+    u, x, t = block(equation, 4)
+    sensors = jnp.asarray(pde.inputs.sensors)
+    moved = pde.inputs.at(u[:, None, :], sensors - shift * length)
+    s = centred.apply(p, pio.Batch.block(u, x=x, t=t))["s"]
+    there = centred.apply(p, pio.Batch.block(moved, x=x + shift * length, t=t))["s"]
+    np.testing.assert_allclose(there, s, rtol=1e-8, atol=1e-9)
+
+
+def test_only_periodic_functions_can_be_centred():
+    with pytest.raises(pio.PioError, match="periodic"):
+        pio.Model(
+            REGISTRY.make("equation", "advection"),
+            REGISTRY.make("architecture", "bxtg"),
+            REGISTRY.make("embedding", "none"),
+            centred=True,
+        )
+
+
+def test_an_ansatz_that_asks_for_what_there_is_not_is_named():
+    class Asking(Plane):
+        def ansatz(self, n, amplitude):
+            return tuple(amplitude * part for part in n)
+
+    network = REGISTRY.make("architecture", "vanilla", {"width": 6, "depth": 2})
+    asking = pio.Model(Asking(), network, REGISTRY.make("embedding", "none"), hard=True)
+    p = asking.init(jax.random.key(0), jnp.float64)
+    u = Plane.inputs.sample(jax.random.key(1), 2)
+    batch = pio.Batch.block(u, x=jnp.zeros(1), y=jnp.zeros(1), t=jnp.zeros(1))
+    with pytest.raises(pio.PioError, match="amplitude"):
+        asking.apply(p, batch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -77,3 +78,31 @@ def test_the_box_scheme_is_the_one_that_published_codes_solve(u):
 def test_a_velocity_that_is_not_positive_is_refused():
     with pytest.raises(pio.PioError, match="u > 0 everywhere, but function 1 falls to"):
         pio.solve(ADVECTION, np.stack([np.ones(101), np.linspace(-1, 1, 101)]))
+
+
+def test_the_travel_time_is_the_integral_of_the_slowness():
+    equation = pio.discover().make("equation", "advection")
+    u = jnp.asarray(pio.draw(equation.inputs, jax.random.key(2), 3))[:, None, None, :]
+    x, weights = np.polynomial.legendre.leggauss(60)
+
+    def by_quadrature(end):
+        places = jnp.asarray((x + 1) / 2 * end).reshape(1, -1, 1)
+        slowness = 1 / equation.inputs.at(u, places)[:, :, 0]
+        return slowness @ jnp.asarray(weights) / 2 * end
+
+    for end in (0.0, 0.3, 1.0):
+        tau = equation.features["τ"].value(u, {"x": jnp.full((1, 1, 1), end)})
+        np.testing.assert_allclose(tau[:, 0, 0, 0], by_quadrature(end), atol=1e-7)
+
+
+def test_the_exact_solution_is_a_function_of_the_distance_from_the_front():
+    """Where |τ − t| is zero the profile meets what entered, and both vanish there."""
+    equation = pio.discover().make("equation", "advection")
+    u = pio.draw(equation.inputs, jax.random.key(2), 1)
+    x = 0.4
+    point = {"x": jnp.full((1, 1, 1), x), "t": jnp.zeros((1, 1, 1))}
+    tau = float(
+        equation.features["|τ-t|"].value(jnp.asarray(u)[:, None, None, :], point)[0, 0, 0, 0]
+    )
+    s = pio.solve(equation, u, {"x": np.array([0.0, x]), "t": np.array([0.0, tau])})
+    np.testing.assert_allclose(s[0, 1, 1], 0.0, atol=1e-5)

@@ -93,11 +93,11 @@ class KdV:
             test_functions=100,
         )
         fast = Recipe(
-            steps=10_000,
-            sampling=Blocks(32, {"x": 16, "t": 8}),
+            steps=15_000,
+            sampling=Blocks(32, {"x": 16, "t": 8}, stretch=1.5),
             architecture={"width": 64, "depth": 5, "also": ("At",)},
             embedding=Choice("fourier", {"order": 12}),
-            weighting=Choice("relative"),
+            weighting=Choice("relative", {"causality": 10.0}),
             centred=True,
             optimizer=Choice("soap", {"learning_rate": 3e-3}),
             constraints="hard",

@@ -23,11 +23,12 @@ class Fixed:
     residual: float = pio.option(1.0, "weight of the equation's residual")
     initial: float = pio.option(1.0, "weight of the initial condition")
     boundary: float = pio.option(1.0, "weight of every other condition")
+    data: float = pio.option(1.0, "weight of what was measured")
 
     needs = frozenset[str]()
 
     def __post_init__(self) -> None:
-        for name in ("residual", "initial", "boundary"):
+        for name in ("residual", "initial", "boundary", "data"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise pio.PioError(
                     f"weighting 'fixed' needs weights > 0 (got {name} = {getattr(self, name)})."
@@ -41,9 +42,13 @@ class Fixed:
         self, state: FixedState, residuals: pio.Residuals, **given: Any
     ) -> tuple[dict[str, Array], FixedState]:
         del given
-        constants = {"residual": self.residual, "initial": self.initial}
         weights = {
-            name: jnp.full((1,) * r.ndim, constants.get(name, self.boundary), r.dtype)
+            name: jnp.full((1,) * r.ndim, self._weight(name), r.dtype)
             for name, r in residuals.items()
         }
         return weights, state
+
+    def _weight(self, name: str) -> float:
+        if name.startswith("data"):  # `data_s`, where several unknowns were measured
+            return self.data
+        return {"residual": self.residual, "initial": self.initial}.get(name, self.boundary)

@@ -1,4 +1,4 @@
-"""Weights by the size of u: w = 1 / (floor + ⟨u²⟩ / m), where m is the mean of ⟨u²⟩ over the batch."""
+"""Weights by the size of u: w = 1 / (floor + ⟨u²⟩ / m), with m the mean of ⟨u²⟩ over the batch."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 import pio
@@ -21,15 +22,17 @@ class Relative:
     """
 
     floor: float = pio.option(0.25, "what is added to the relative size of u")
-    power: float = pio.option(1.0, "exponent of the whole")
+    causality: float = pio.option(0.0, "how strictly a function's times wait for earlier ones")
 
-    needs = frozenset({"inputs"})
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset({"inputs", "points"} if self.causality else {"inputs"})
 
     def __post_init__(self) -> None:
-        if not (self.floor > 0 and self.power >= 0):
+        if not (self.floor > 0 and self.causality >= 0):
             raise pio.PioError(
-                "weighting 'relative' needs a floor > 0 and a power ≥ 0 "
-                f"(got floor = {self.floor}, power = {self.power})."
+                "weighting 'relative' needs a floor > 0 and a causality ≥ 0 "
+                f"(got floor = {self.floor}, causality = {self.causality})."
             )
 
     def init(self, rows: Mapping[str, int]) -> tuple[()]:
@@ -42,11 +45,30 @@ class Relative:
         terms = given["inputs"]
         # A system has several residuals per term; those without functions of their own share the first.
         fallback = next(iter(terms.values()))
-        return {
-            name: self._weights(terms.get(name, fallback), r.ndim) for name, r in residuals.items()
-        }, state
+        weights = {n: self._sizes(terms.get(n, fallback), r.ndim) for n, r in residuals.items()}
+        if self.causality and "residual" in weights:
+            times = given["points"]["residual"].get("t")
+            patience = self._patience(weights["residual"], residuals["residual"], times)
+            weights["residual"] = weights["residual"] * patience
+        return weights, state
 
-    def _weights(self, u: Float[Array, "f sensors"], ndim: int) -> Float[Array, "..."]:
+    def _sizes(self, u: Float[Array, "f sensors"], ndim: int) -> Float[Array, "..."]:
         size = jnp.mean(u**2, -1)
-        share = size / jnp.maximum(jnp.mean(size), jnp.finfo(u.dtype).tiny)
-        return ((self.floor + share) ** -self.power).reshape(-1, *(1,) * (ndim - 1))
+        share = size / jnp.maximum(jnp.mean(size), float(np.finfo(u.dtype).tiny))
+        return (1 / (self.floor + share)).reshape(-1, *(1,) * (ndim - 1))
+
+    def _patience(self, w: Array, r: Array, t: Array | None) -> Array:
+        """exp(−causality × mean weighted square of the same function at earlier times)."""
+        axis = r.ndim - 1
+        if t is None or t.shape != (*(1,) * axis, r.shape[axis]):
+            raise pio.PioError(
+                "weighting 'relative' with causality follows each function through time, and needs "
+                "blocks of points with a last coordinate t; set weighting.causality to 0."
+            )
+        inner = tuple(range(1, axis))
+        # Bounded, so that no residual is too large for its square.
+        bound = float(np.sqrt(np.finfo(r.dtype).max) / 1e3 / np.sqrt(r.size))
+        square = jnp.mean(w * jnp.clip(r, -bound, bound) ** 2, inner, keepdims=True)
+        past = (jnp.cumsum(square, axis) - square) / r.shape[axis]
+        # What has to wait is not forgotten.
+        return jnp.maximum(jnp.exp(-self.causality * past), 1e-6)
