@@ -60,7 +60,9 @@ class Case:
         return outcome.loss, slope
 
 
-def build(equation: str, arch: str, shape: tuple[int, ...], width: int, depth: int, dtype: Any) -> Case:
+def build(
+    equation: str, arch: str, shape: tuple[int, ...], width: int, depth: int, dtype: Any
+) -> Case:
     registry = pio.discover()
     pde = registry.make("equation", equation)
     embedding = pde.presets["paper"].embedding
@@ -87,7 +89,10 @@ def pointwise(case: Case) -> Callable[[Any], tuple[jax.Array, Any]]:
 
     def solution(base: str) -> Callable[..., jax.Array]:
         def at(params: Any, u: jax.Array, *point: jax.Array) -> jax.Array:
-            aligned = {n: jnp.reshape(p, (1,) * len(domain.axes)) for n, p in zip(names, point, strict=True)}
+            aligned = {
+                n: jnp.reshape(p, (1,) * len(domain.axes))
+                for n, p in zip(names, point, strict=True)
+            }
             return jnp.reshape(model.solution(params, u[None], {base})(aligned)[base], ())
 
         return at
@@ -125,7 +130,9 @@ def products(jaxpr: Any, times: int = 1) -> Counter[tuple[int, int, int]]:
             (ca, _), (ba, _) = eqn.params["dimension_numbers"]
             a, b = (v.aval.shape for v in eqn.invars)
             inner, batch = (math.prod(a[i] for i in axes) for axes in (ca, ba))
-            found[math.prod(a) // inner // batch, inner, math.prod(b) // inner // batch] += repeat * batch
+            found[math.prod(a) // inner // batch, inner, math.prod(b) // inner // batch] += (
+                repeat * batch
+            )
         for inner_jaxpr in core.jaxprs_in_params(eqn.params):
             found += products(inner_jaxpr, repeat)
     return found
@@ -200,7 +207,9 @@ def against_nesting(options: argparse.Namespace, console: Console) -> None:
     for equation in options.equation:
         for arch in options.arch:
             try:
-                case = build(equation, arch, options.shape, options.width, options.depth, options.dtype)
+                case = build(
+                    equation, arch, options.shape, options.width, options.depth, options.dtype
+                )
             except pio.PioError as refusal:
                 console.print(f"[dim]{equation} {arch}: {refusal}[/dim]")
                 continue
@@ -233,29 +242,48 @@ def as_batches_grow(options: argparse.Namespace, console: Console) -> None:
         while size <= options.largest:
             shape = (max(1, size // per_function), *points)
             try:
-                case = build(options.equation[0], arch, shape, options.width, options.depth, options.dtype)
+                case = build(
+                    options.equation[0], arch, shape, options.width, options.depth, options.dtype
+                )
             except pio.PioError:
                 break
             cost = compiled(case.loss, case.params)
             cost.run()
             seconds = best(cost.run, options.repeats)
             count = math.prod(shape)
-            table.add_row(arch, f"{count:,}", f"{seconds:.4f}", f"{seconds / count * 1e6:.2f}", megabytes(cost.memory))
+            table.add_row(
+                arch,
+                f"{count:,}",
+                f"{seconds:.4f}",
+                f"{seconds / count * 1e6:.2f}",
+                megabytes(cost.memory),
+            )
             size *= 4
         table.add_section()
     console.print(table)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--equation", action="append", help="default: kdv; give several times for more")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--equation", action="append", help="default: kdv; give several times for more"
+    )
     parser.add_argument("--arch", action="append", help="default: every one that is registered")
-    parser.add_argument("--shape", type=int, nargs="+", default=[64, 16, 16], help="functions, then points")
+    parser.add_argument(
+        "--shape", type=int, nargs="+", default=[64, 16, 16], help="functions, then points"
+    )
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--depth", type=int, default=6)
     parser.add_argument("--precision", type=int, choices=(32, 64), default=64)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--largest", type=int, default=262_144, help="points of the largest batch of the second table")
+    parser.add_argument(
+        "--largest",
+        type=int,
+        default=262_144,
+        help="points of the largest batch of the second table",
+    )
     options = parser.parse_args()
     options.equation = options.equation or ["kdv"]
     options.arch = options.arch or list(pio.discover().of("architecture"))

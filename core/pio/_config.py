@@ -192,7 +192,8 @@ def _data(layers: Sequence[Mapping[str, Any]]) -> Data:
     data = Data(**settle(Data, found, "section 'data'"))
     if data.file is None:
         return data
-    from pio._labels import digest  # not at the top: `pio runs` reads configs without NumPy or SciPy
+    # Not at the top: most commands read configs and have no use for NumPy or SciPy.
+    from pio._labels import digest
 
     path = os.path.abspath(data.file)  # noqa: PTH100 - links stay as they are
     return replace(data, file=path, sha256=data.sha256 or digest(path))

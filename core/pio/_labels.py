@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping
 from os import PathLike, fspath
 from pathlib import Path
@@ -37,9 +38,7 @@ class Labels(NamedTuple):
     values: Mapping[str, Float[np.ndarray, " n"]]
 
 
-def read_labels(
-    equation: Equation, path: str | PathLike[str], sha256: str | None = None
-) -> Labels:
+def read_labels(equation: Equation, path: str | PathLike[str], sha256: str | None = None) -> Labels:
     """Labels from an `.npz` file, which must not have changed if its digest is given."""
     data = _bytes(path)
     if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
@@ -48,9 +47,11 @@ def read_labels(
             "before; put that file back, or begin a new run with --data."
         )
     try:
+        if not zipfile.is_zipfile(io.BytesIO(data)):
+            raise ValueError("it is of another kind")
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-    except (ValueError, EOFError, OSError, AttributeError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, OSError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
         raise PioError(
             f"{fspath(path)} is no .npz file of arrays, such as numpy.savez writes: {error}."
         ) from error

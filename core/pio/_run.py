@@ -59,7 +59,8 @@ class Run:
 
     @cached_property
     def model(self) -> Model:
-        return model_of(self.config, self.registry)  # without the trainer, which reads labelled data
+        # Not the trainer's, which reads labelled data: a model needs them no more.
+        return model_of(self.config, self.registry)
 
     @property
     def equation(self) -> Equation:
