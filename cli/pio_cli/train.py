@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -112,7 +113,7 @@ def train(
     config file, and that before the preset.
     """
     from pio._config import resolve
-    from pio._run import create_run
+    from pio._run import create_run, require_vacant
     from pio._session import ready, within
 
     if steps is not None and time_ is not None:
@@ -137,6 +138,9 @@ def train(
     resolved = resolve(registry, config=config, settings=settings(pairs, ""), flags=flags)
     for name in trackers:
         registry.make("tracker", name)  # complains of a missing extra before anything is begun
+    if out is not None and not dry_run:
+        for target in [out] if chosen is None else [out / str(number) for number in chosen]:
+            require_vacant(target)
     trainer = ready(resolved, registry)
     use_compilation_cache()
     if seconds is not None:
@@ -170,16 +174,32 @@ def watch(run: Run, trackers: tuple[str, ...] = (), as_json: bool = False) -> in
         display = stack.enter_context(Display(title, config.train.steps))
         stop = stack.enter_context(interruptible(display.say))
         display.say(f"run {run.path}")
-        for tracker in made:
-            tracker.start(run.path, config.as_dict())
-            stack.callback(tracker.finish)
+        report = Reports(dict(zip(trackers, made, strict=True)), display.say)
+        report("start", run.path, config.as_dict())
+        stack.callback(report, "finish")
         for record in follow(run, stop=stop, say=display.say, tick=display.tick):
             display.log(record)
-            for tracker in made:
-                tracker.log(record.as_dict())
+            report("log", record.as_dict())
             if as_json:
                 click.echo(json.dumps(record.as_dict()))
     return _conclude(run, as_json)
+
+
+class Reports:
+    """Trackers, of which one that fails is left out from then on: training goes on without it."""
+
+    def __init__(self, trackers: dict[str, Any], say: Callable[[str], None]) -> None:
+        self.trackers, self.say = trackers, say
+
+    def __call__(self, what: str, *given: Any) -> None:
+        for name, tracker in list(self.trackers.items()):
+            try:
+                getattr(tracker, what)(*given)
+            except Exception as error:
+                self.say(
+                    f"tracker {name!r} failed and is left out: {type(error).__name__}: {error}"
+                )
+                del self.trackers[name]
 
 
 def _conclude(run: Run, as_json: bool) -> int:

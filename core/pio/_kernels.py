@@ -215,7 +215,8 @@ def _constrained(
         local = {name: polynomial(known[name], at) for name in model.consults}
         return model.constrain(tuple(polynomial(terms, at) for terms in n), {**at, **local})
 
-    jets: Sequence[Terms] = expand(solution, point, indices)
+    # Nested, because D is found by forward mode through this, which layers of the other engine lack.
+    jets: Sequence[Terms] = nest(solution, point, indices)
     return jets
 
 

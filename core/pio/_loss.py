@@ -12,14 +12,17 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from pio._batch import Batch
 from pio._embedding import Embedding
 from pio._equation import Condition, Equation
-from pio._errors import PioError
+from pio._errors import PioError, suggestion
+from pio._fields import asked, parse
+from pio._jet import ranked
 from pio._kernels import Kind, with_kernel
 from pio._model import Model, Params
+from pio._nested import nest
 from pio._slices import in_slices, lengths, row_limit, value_and_grad_in_slices
 from pio._weighting import Weighting
 
@@ -87,14 +90,27 @@ def terms(equation: Equation, embedding: Embedding, hard: bool) -> tuple[Term, .
 def _implied(condition: Condition, equation: Equation, embedding: Embedding, hard: bool) -> bool:
     if condition.versus is None:
         return hard
+    if len(condition.at) != 1:
+        return False
     (name,) = condition.at
     group = next((g for g in embedding.groups(equation.domain) if g == (name,)), None)
     if group is None:
         return False
     sides = (condition.at[name], condition.versus[name])
+    orders = max(sum(o for o in _orders(n, equation)) for n in asked(condition.residual))
+
+    def features(at: Mapping[str, Array]) -> Array:
+        return embedding.embed(equation.domain, group, at[name])
+
+    # The same at both faces, with as many derivatives as the condition compares.
     with jax.ensure_compile_time_eval():
-        low, high = (embedding.embed(equation.domain, group, jnp.asarray(side)) for side in sides)
-        return bool(jnp.allclose(low, high, atol=1e-4))
+        low, high = (nest(features, {name: jnp.asarray(side)}, {(orders,)}) for side in sides)
+        scale = {i: 1e-4 * (1 + jnp.abs(c).max()) for i, c in low.items()}
+        return all(bool((jnp.abs(low[i] - high[i]) < scale[i]).all()) for i in low)
+
+
+def _orders(name: str, equation: Equation) -> tuple[int, ...]:
+    return parse(name, equation.domain, (*equation.unknowns, "u")).orders
 
 
 class Look(NamedTuple):
@@ -139,11 +155,33 @@ class Loss:
         found = terms(self.model.equation, self.model.embedding, self.model.hard)
         return {term.name: term for term in found}
 
+    @cached_property
+    def owners(self) -> Mapping[str, str]:
+        """The term that each residual belongs to. A system of equations has several in one."""
+        domain = self.model.equation.domain
+
+        def residuals(key: PRNGKeyArray, term: Term) -> dict[str, Array]:
+            params = self.model.init(key)
+            u = jnp.zeros((1, *jnp.shape(self.model.equation.inputs.sensors)))
+            point = {c.name: jnp.full((1,), c.low, u.dtype) for c in domain.coordinates}
+            return term.residual(self.model, params, Batch.pairs(u, **point))
+
+        return {
+            name: term.name
+            for term in self.terms.values()
+            for name in jax.eval_shape(partial(residuals, term=term), jax.random.key(0))
+        }
+
     @property
     def kernel(self) -> Kind | None:
         """The kernel that the weighting needs the diagonal of."""
         kinds: tuple[Kind, ...] = ("ck", "ntk")
         return next((kind for kind in kinds if kind in self.weighting.needs), None)
+
+    @property
+    def _seldom(self) -> bool:
+        """Whether the kernel is only needed at some steps, and better found in a pass of its own then."""
+        return self.kernel is not None and getattr(self.weighting, "cadence", 1) > 1
 
     def value_and_grad(
         self,
@@ -159,18 +197,17 @@ class Loss:
         slice, else in a pass of their own, forward only. `rows` tells which rows of frozen tables the
         batches are.
         """
+        if unknown := sorted(batches.keys() - self.terms.keys()):
+            raise PioError(
+                f"the loss has no term {unknown[0]!r}{suggestion(unknown[0], self.terms)}"
+            )
         batches = {name: batch.at(**self.terms[name].at) for name, batch in batches.items()}
         sizes = {name: self._size(params, batch) for name, batch in batches.items()}
-        given = {
-            "step": step,
-            "rows": rows,
-            "points": {n: b.points for n, b in batches.items()},
-            "inputs": {n: b.u for n, b in batches.items()},
-        }
+        given = {"step": step, "rows": rows, "owners": self.owners}
         weigh = partial(self._weigh, params, state, batches, sizes, given)
         if all(size == batches[name].shape for name, size in sizes.items()):
             return self._at_once(params, batches, weigh)
-        weights, after = weigh(self._looks(params, batches, sizes))
+        weights, after = jax.lax.stop_gradient(weigh(self._looks(params, batches, sizes)))
         shares = [
             self._gradient(name, params, batch, sizes[name], weights)
             for name, batch in batches.items()
@@ -185,7 +222,8 @@ class Loss:
         def total(params: Params) -> tuple[Array, Outcome]:
             looks: dict[str, Look] = {}
             for name, batch in batches.items():
-                looks.update(self._look(name, params, batch))
+                kind = None if self._seldom else self.kernel
+                looks.update(self._look(name, params, batch, kind))
             weights, after = jax.lax.stop_gradient(weigh(jax.lax.stop_gradient(looks)))
             squares = {key: look.residual**2 for key, look in looks.items()}
             loss = _total([jnp.mean(weights[key] * square) for key, square in squares.items()])
@@ -215,12 +253,14 @@ class Loss:
         own = None
         if weights is not None:
             keys = jax.eval_shape(partial(self._look, name), params, batch)
-            own = {key: weights[key] for key in keys}
+            own = {key: ranked(weights[key], len(batch.shape)) for key in keys}
         (value, squares), slope = value_and_grad_in_slices(part, size, params, batch, own)
         return (value, {key: jnp.mean(sq) for key, sq in squares.items()}), slope
 
-    def _look(self, name: str, params: Params, batch: Batch) -> dict[str, Look]:
-        term, kind = self.terms[name], self.kernel
+    def _look(
+        self, name: str, params: Params, batch: Batch, kind: Kind | None = None
+    ) -> dict[str, Look]:
+        term = self.terms[name]
         if kind is None:
             residuals = term.residual(self.model, params, batch)
             return {key: Look(r, None) for key, r in residuals.items()}
@@ -234,9 +274,10 @@ class Loss:
     ) -> dict[str, Look]:
         """All terms' residuals, or their shapes alone if weights do not depend on them."""
         looks: dict[str, Look] = {}
+        indifferent = {"inputs", "norms", *({self.kernel} if self._seldom else ())}
         for name, batch in batches.items():
-            look = partial(self._look, name, params)
-            if self.weighting.needs - {"inputs"}:
+            look = partial(self._look, name, params, kind=None if self._seldom else self.kernel)
+            if self.weighting.needs - indifferent:
                 looks.update(in_slices(look, sizes[name], batch))
             else:
                 shapes = jax.eval_shape(look, batch)
@@ -253,17 +294,32 @@ class Loss:
         looks: Mapping[str, Look],
     ) -> tuple[Mapping[str, Array], Any]:
         def norms() -> dict[str, Array]:
-            return {
+            found = {
                 name: optax.tree.norm(self._gradient(name, params, batch, sizes[name], None)[1])
                 for name, batch in batches.items()
             }
+            return {key: found[self.owners[key]] for key in looks}
 
+        def kernels() -> dict[str, Array]:
+            found: dict[str, Look] = {}
+            for name, batch in batches.items():
+                look = partial(self._look, name, params, kind=self.kernel)
+                found.update(in_slices(look, sizes[name], batch))
+            return {
+                key: jax.lax.stop_gradient(look.kernel)
+                for key, look in found.items()
+                if look.kernel is not None
+            }
+
+        rows = given["rows"]
         return self.weighting.update(
             state,
             {key: look.residual for key, look in looks.items()},
-            kernels={key: look.kernel for key, look in looks.items()},
+            kernels=kernels if self._seldom else {key: look.kernel for key, look in looks.items()},
             norms=norms,
-            **given,
+            points={key: batches[self.owners[key]].points for key in looks},
+            inputs={key: batches[self.owners[key]].u for key in looks},
+            **{**given, "rows": rows and {key: rows[self.owners[key]] for key in looks}},
         )
 
     def _size(self, params: Params, batch: Batch) -> tuple[int, ...]:

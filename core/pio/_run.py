@@ -171,13 +171,7 @@ def create_run(
 ) -> Run:
     """A new run directory, `runs/EQUATION-ARCH-PRESET-SEED` unless told."""
     path = Path(path) if path is not None else _free(config)
-    if (path / "config.toml").exists():
-        raise PioError(
-            f"{path} already holds a run; continue it with `pio resume {path}`, or choose another "
-            "directory with --out."
-        )
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise PioError(f"{path} exists and is no empty directory; choose another with --out.")
+    require_vacant(path)
     text = config.toml()
     with writing(path, begun=False):
         path.mkdir(parents=True, exist_ok=True)
@@ -185,6 +179,17 @@ def create_run(
         write(path / "environment.json", environment + "\n")
         write(path / "config.toml", text)  # last: with it, the directory is a run
     return Run(path, config, registry)
+
+
+def require_vacant(path: Path) -> None:
+    """Refuse a directory that holds something."""
+    if (path / "config.toml").exists():
+        raise PioError(
+            f"{path} already holds a run; continue it with `pio resume {path}`, or choose another "
+            "directory with --out."
+        )
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise PioError(f"{path} exists and is no empty directory; choose another with --out.")
 
 
 def load_run(path: str | os.PathLike[str], registry: Registry | None = None) -> Run:

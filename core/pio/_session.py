@@ -15,7 +15,7 @@ from pio._checkpoint import About
 from pio._config import Config, resolve
 from pio._errors import PioError, RunError
 from pio._registry import Registry, discover
-from pio._run import Run, create_run, load_run, take_over
+from pio._run import Run, create_run, load_run, read_model, take_over
 from pio._train import Moment, Record, Trainer, TrainState
 
 
@@ -35,6 +35,9 @@ def follow(
         trainer = run.trainer
         steps = run.config.train.steps
         state, about = _begin(run, say)
+        if about.step == steps and _ended(run):
+            say("this run has ended; nothing is left to do")
+            return
         run.cut_metrics(about.step)
         last = _Status(run, about)
         last.write("running")
@@ -79,6 +82,15 @@ def follow(
             raise
 
 
+def _ended(run: Run) -> bool:
+    """Whether everything that a run leaves at its end is there."""
+    try:
+        read_model(run.path / "model.safetensors")
+    except PioError:
+        return False
+    return bool(run.status["state"] == "done" and (run.path / "errors.npz").exists())
+
+
 def _prepare(trainer: Trainer, say: Callable[[str], None]) -> None:
     """Have the test set and the program, and say what that took."""
     announced = False
@@ -89,7 +101,12 @@ def _prepare(trainer: Trainer, say: Callable[[str], None]) -> None:
             say(f"making the test set of {total} functions, which is kept …")
         announced = True
 
-    trainer.prepare(progress)
+    try:
+        trainer.prepare(progress)
+    except RunError:
+        raise
+    except PioError as error:  # the command was right: this run cannot go on
+        raise RunError(str(error)) from error
     if "program" not in vars(trainer):
         say("compiling …")
         say(f"compiled in {trainer.program.seconds:.1f} s")
@@ -155,6 +172,7 @@ def _inherit(trainer: Trainer, path: str, registry: Registry, say: Callable[[str
 def ready(config: Config, registry: Registry) -> Trainer:
     """A trainer, after every complaint that can be made before there is a directory."""
     trainer = Trainer.of(config, registry)
+    _ = trainer.shapes  # what only shows when a step is traced, shows now
     if config.train.init_from is not None:
         load_run(config.train.init_from, registry).arrays()
     return trainer

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jax.extend import core as jex
 from jaxtyping import Array
 
+from pio._errors import PioError
 from pio._jet import (
     ACTIVATIONS,
     Index,
@@ -114,7 +115,7 @@ _FLAT = frozenset(
 # Linear operations on single elements, and those that move or add up elements of their first operand.
 _POINTWISE = frozenset("neg convert_element_type real imag copy copy_p reduce_precision".split())
 _STRUCTURAL = frozenset(
-    "transpose expand_dims slice dynamic_slice gather rev reduce_sum cumsum reshape squeeze".split()
+    "transpose slice dynamic_slice gather rev reduce_sum cumsum reshape squeeze".split()
 )
 
 
@@ -122,7 +123,8 @@ def _step(indices: Indices, eqn: Any, operands: list[Any]) -> Any:
     """One operation of which at least one operand is a jet, or that is a layer."""
     name = eqn.primitive.name
     shape = getattr(eqn.outvars[0].aval, "shape", ())
-    if name in _FLAT:
+    exact = not any(jnp.issubdtype(v.aval.dtype, jnp.inexact) for v in eqn.outvars)
+    if exact or name in _FLAT:  # whole numbers and truth values have no derivatives either
         return _bind(eqn, *(o.value() if isinstance(o, Jet) else o for o in operands))
     if name in ACTIVATIONS:
         return operands[0]._replace(terms=activate(name, indices, operands[0].terms))
@@ -237,9 +239,8 @@ def _broadcast(indices: Indices, eqn: Any, shape: tuple[int, ...], a: Jet, *_: J
 
 def _reshape(indices: Indices, eqn: Any, shape: tuple[int, ...], a: Jet, *_: Jet) -> Jet | None:
     """Reshape the leading axes of a jet that has its channels in front."""
-    if not (
-        a.first and shape and shape[-1] == a.shape[-1] and eqn.params.get("dimensions") is None
-    ):
+    gone = eqn.params.get("dimensions") or ()  # the axes that a squeeze takes away
+    if not (a.first and shape and shape[-1] == a.shape[-1]) or len(a.shape) - 1 in gone:
         return None
     long = (a.shape[-1], *a.shape[:-1])
     terms = {i: full(c, long).reshape(shape[-1], *shape[:-1]) for i, c in a.terms.items()}
@@ -338,7 +339,6 @@ _RULES: dict[str, Callable[..., Jet | None]] = {
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,
     "squeeze": _reshape,
-    "expand_dims": _reshape,
     "dot_general": _product,
 }
 
@@ -350,8 +350,16 @@ _RULES: dict[str, Callable[..., Jet | None]] = {
 def _nested(indices: Indices, eqn: Any, operands: list[Any]) -> Any:
     """Restore the operands as polynomials of the shifts, and nest `jvp`."""
     plain: list[Any] = [o.plain() if isinstance(o, Jet) else o for o in operands]
+    values = _bind(eqn, *(o[indices[0]] if isinstance(o, dict) else o for o in plain))
     if all(len(o) == 1 for o in plain if isinstance(o, dict)):
-        return _bind(eqn, *(o[indices[0]] if isinstance(o, dict) else o for o in plain))
+        return values
+    if eqn.primitive.name == "custom_vjp_call":
+        raise PioError(
+            "a function with a backward rule of its own (jax.custom_vjp) cannot be differentiated "
+            "along coordinates; give it a forward rule (jax.custom_jvp)."
+        )
+    several = eqn.primitive.multiple_results
+    smooth = [jnp.issubdtype(v.dtype, jnp.inexact) for v in values] if several else []
 
     def along(shift: Mapping[str, Array]) -> list[Any]:
         z = list(shift.values())
@@ -367,9 +375,13 @@ def _nested(indices: Indices, eqn: Any, operands: list[Any]) -> Any:
             return sum(powers[1:], powers[0])
 
         out = _bind(eqn, *(restored(o) if isinstance(o, dict) else o for o in plain))
-        return list(out) if eqn.primitive.multiple_results else [out]
+        # Whole numbers among the results have no derivatives.
+        return [o for o, s in zip(out, smooth, strict=True) if s] if several else [out]
 
     dtype = next(c.dtype for o in plain if isinstance(o, dict) for c in o.values())
     shifts = {str(k): jnp.zeros((), dtype) for k in range(len(indices[0]))}
     jets = [Jet(terms, terms[indices[0]].shape) for terms in nest(along, shifts, indices)]
-    return jets if eqn.primitive.multiple_results else jets[0]
+    if not several:
+        return jets[0]
+    rest = iter(jets)
+    return [next(rest) if s else value for value, s in zip(values, smooth, strict=True)]

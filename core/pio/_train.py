@@ -168,7 +168,8 @@ class Trainer:
     def _init(self, key: Array, source: Source, params: Params | None) -> TrainState:
         if params is None:
             params = self.model.init(key, self.sampler.dtype)
-        weighting = self.loss.weighting.init(self.sampler.rows)
+        rows = {name: self.sampler.rows[term] for name, term in self.loss.owners.items()}
+        weighting = self.loss.weighting.init(rows)
         step = jnp.zeros((), jnp.int32)
         squares = jax.eval_shape(self._at(source, weighting, step), params)[0].squares
         sums = Sums(

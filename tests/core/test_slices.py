@@ -138,3 +138,26 @@ def test_a_condition_that_nothing_implies_is_a_term():
     assert names[False, "fourier"] == {"residual", "initial"}
     assert names[True, "none"] == {"residual", "periodic", "periodic_x"}
     assert names[False, "none"] == {"residual", "initial", "periodic", "periodic_x"}
+
+
+@dataclass(frozen=True)
+class Later:
+    """Weights of lower rank than residuals: one for each time."""
+
+    needs: frozenset[str] = frozenset({"residuals"})
+
+    def init(self, rows: Any) -> Any:
+        return ()
+
+    def update(self, state: Any, residuals: Any, **given: Any) -> Any:
+        return {
+            k: 1.0 + jnp.arange(r.shape[-1], dtype=r.dtype) for k, r in residuals.items()
+        }, state
+
+
+def test_weights_of_lower_rank_broadcast_as_usual():
+    whole, parts = (loss("advection", "bxtg", rows, Later()) for rows in (10**9, 8))
+    params = whole.model.init(jax.random.key(0), jnp.float64)
+    given = {"residual": batches(whole, 4, 2, 4)["residual"]}
+    a, b = (one.value_and_grad(params, (), given)[0].loss for one in (whole, parts))
+    np.testing.assert_allclose(a, b, rtol=1e-12)

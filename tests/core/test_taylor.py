@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pio
 from pio._jet import closure
 from pio._nested import nest
 from pio._taylor import expand
@@ -154,3 +155,31 @@ def test_single_precision_stays_single():
     w = jnp.ones((1, 3), jnp.float32)
     jets = expand(lambda p: jnp.tanh(p["x"][..., None] @ w) / 3, point, INDICES)
     assert {c.dtype for c in jets.values()} == {jnp.dtype("float32")}
+
+
+AFTER_NESTING = {
+    "maximum": lambda x, t: jnp.maximum(jax.nn.softplus(x), 0.6) + t,
+    "branch": lambda x, t: jnp.where(jnp.arctan2(x, 1.0 + t) > 0, x**2, t),
+    "wrapped": lambda x, t: (x - 0.93) % 1.0 * t,
+    "whole part": lambda x, t: 4.0 * x - (4.0 * x).astype(int).astype(x.dtype) + t,
+    "interpolated": lambda x, t: (
+        jnp.interp(x, jnp.linspace(-1.0, 1.0, 7), jnp.linspace(0.0, 1.0, 7) ** 2) * t
+    ),
+    "largest": lambda x, t: jax.lax.top_k(jnp.sin(x * (1.0 + t)), 2)[0],
+}
+
+
+@pytest.mark.parametrize("name", AFTER_NESTING)
+def test_decisions_are_made_by_values(name):
+    """Operations in no table are followed by some that look at the value, not at a derivative."""
+    agree(lambda p: AFTER_NESTING[name](p["x"], p["t"]))
+
+
+def test_a_function_with_only_a_backward_rule_is_refused_by_name_of_the_remedy():
+    @jax.custom_vjp
+    def half(x):
+        return x / 2
+
+    half.defvjp(lambda x: (half(x), None), lambda _, g: (g / 2,))
+    with pytest.raises(pio.PioError, match="custom_jvp"):
+        expand(lambda p: half(p["x"]), POINT, INDICES)

@@ -47,13 +47,36 @@ def test_ci_reads_the_command_that_the_readme_shows():
     assert done.stdout == command("test")
 
 
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIO_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("elsewhere")
 def test_the_run_command_ends_in_a_pio_command_that_works():
-    last = shlex.split(command("run").split(" && ")[-1])
-    assert last[0] == ".venv/bin/pio"
+    last = command("run").split(" && ")[-1]
+    assert "--time 2m" in last
+    first, *arguments = shlex.split(last.replace("--time 2m", "--preset smoke"))
+    assert first == ".venv/bin/pio"
     done = subprocess.run(
-        [sys.executable, "-m", "pio_cli", *last[1:]], capture_output=True, check=False
+        [sys.executable, "-m", "pio_cli", *arguments], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0
+    assert done.returncode == 0, done.stderr
+    assert "test error" in done.stdout
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_the_python_snippet_runs():
+    [code] = re.findall(r"From Python:\n\n```python\n(.*?)```", README, re.DOTALL)
+    found = {"__name__": "page"}
+    exec(compile(code, "README.md", "exec", dont_inherit=True), found)
+    assert found["s"].shape == (3, 2, 3)
+
+
+def test_every_page_it_links_to_is_there():
+    for page in re.findall(r"\]\((docs/[^)]+)\)", README):
+        assert (ROOT / page).is_file()
 
 
 def test_every_dependency_has_a_tested_version():

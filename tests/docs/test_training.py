@@ -16,6 +16,7 @@ import pio
 from pio._config import Data, Keep, Train
 from pio_cli._main import pio as group
 from pio_cli._main import run
+from pio_cli.train import use_compilation_cache
 
 PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
@@ -30,6 +31,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PIO_CACHE_DIR", str(home / "cache"))
         patch.chdir(home)
+        use_compilation_cache()  # the same programs are made by Python and by commands
         exec(compile(code, "docs/training.md", "exec", dont_inherit=True), {"__name__": "page"})
         yield home
 

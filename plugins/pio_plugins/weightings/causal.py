@@ -48,28 +48,32 @@ class Causal:
     def update(
         self, state: CausalState, residuals: pio.Residuals, **given: Any
     ) -> tuple[dict[str, Array], CausalState]:
-        points = given["points"]["residual"]
+        owners = given.get("owners", {})
+        own = [name for name in residuals if owners.get(name, name) == "residual"]
+        points = given["points"][own[0]]
         if "t" not in points:
             raise pio.PioError(
                 "weighting 'causal' follows the time t, and this equation has none; "
                 "use --weighting balanced."
             )
         dtype = state.epsilon.dtype
-        r = residuals["residual"]
         part = self._part(points["t"])
-        loss = self._means(r.astype(dtype), part)
+        means = [self._means(residuals[name].astype(dtype), part) for name in own]
+        loss = sum(means[1:], means[0])
         past = jnp.cumsum(loss) - loss
         share = jnp.exp(-state.epsilon * past)
         strict = jnp.where(jnp.min(share) > 0.99, 5.0, 1.0)
         lenient = jnp.where(jnp.mean(share) < 0.2, 0.2, 1.0)
         epsilon = jnp.clip(state.epsilon * strict * lenient, 1e-6, 1e6).astype(dtype)
         # What is ignored is not forgotten: a weight of zero could never be revised in some batches.
-        local = jnp.maximum(share, 1e-6)[part].astype(r.dtype)
+        local = jnp.maximum(share, 1e-6)[part]
         weights = {
-            name: jnp.full((1,) * other.ndim, self.condition, other.dtype)
-            for name, other in residuals.items()
+            name: local.astype(r.dtype)
+            if name in own
+            else jnp.full((1,) * r.ndim, self.condition, r.dtype)
+            for name, r in residuals.items()
         }
-        return {**weights, "residual": local}, CausalState(epsilon)
+        return weights, CausalState(epsilon)
 
     def _part(self, t: Array) -> Array:
         low, high = jnp.min(t), jnp.max(t)

@@ -41,14 +41,13 @@ class Fixed:
     def update(
         self, state: FixedState, residuals: pio.Residuals, **given: Any
     ) -> tuple[dict[str, Array], FixedState]:
-        del given
+        owners = given.get("owners", {})
         weights = {
-            name: jnp.full((1,) * r.ndim, self._weight(name), r.dtype)
+            name: jnp.full((1,) * r.ndim, self._weight(owners.get(name, name)), r.dtype)
             for name, r in residuals.items()
         }
         return weights, state
 
     def _weight(self, name: str) -> float:
-        if name.startswith("data"):  # `data_s`, where several unknowns were measured
-            return self.data
-        return {"residual": self.residual, "initial": self.initial}.get(name, self.boundary)
+        named = {"residual": self.residual, "initial": self.initial, "data": self.data}
+        return named.get(name, self.boundary)

@@ -42,14 +42,12 @@ class Relative:
     def update(
         self, state: tuple[()], residuals: pio.Residuals, **given: Any
     ) -> tuple[Mapping[str, Float[Array, "..."]], tuple[()]]:
-        terms = given["inputs"]
-        # A system has several residuals per term; those without functions of their own share the first.
-        fallback = next(iter(terms.values()))
-        weights = {n: self._sizes(terms.get(n, fallback), r.ndim) for n, r in residuals.items()}
-        if self.causality and "residual" in weights:
-            times = given["points"]["residual"].get("t")
-            patience = self._patience(weights["residual"], residuals["residual"], times)
-            weights["residual"] = weights["residual"] * patience
+        inputs, owners = given["inputs"], given.get("owners", {})
+        weights = {name: self._sizes(inputs[name], r.ndim) for name, r in residuals.items()}
+        for name, r in residuals.items() if self.causality else ():
+            if owners.get(name, name) == "residual":
+                patience = self._patience(weights[name], r, given["points"][name].get("t"))
+                weights[name] = weights[name] * patience
         return weights, state
 
     def _sizes(self, u: Float[Array, "f sensors"], ndim: int) -> Float[Array, "..."]:
