@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 
 import pio
@@ -41,6 +43,10 @@ def test_every_registered_name_resolves_and_meets_its_protocol(kind, name):
     registry = pio.discover()
     if kind == "command":
         registry.load(kind, name)
+    elif kind == "tracker" and importlib.util.find_spec(name) is None:
+        # An optional library, which is asked for by the name of its extra.
+        with pytest.raises(pio.PioError, match=rf"pip install 'pio-operators\[{name}\]'"):
+            registry.make(kind, name)
     else:
         registry.make(kind, name)
 

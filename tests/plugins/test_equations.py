@@ -122,7 +122,8 @@ def test_the_ansatz_meets_every_condition_for_any_network(equation):
     u = equation.inputs.sample(jax.random.key(0), 3)[:, None, None, :]
 
     def solution(point):
-        known = {**point, "u": equation.inputs.at(u, point["x"]), "n": 10.0 * net(point)}
+        own = {k: f.value(u, point)[..., 0] for k, f in getattr(equation, "features", {}).items()}
+        known = {**point, **own, "u": equation.inputs.at(u, point["x"]), "n": 10.0 * net(point)}
         return {
             "s": equation.ansatz(**{k: known[k] for k in asked(equation.ansatz)}),
             "u": known["u"],
