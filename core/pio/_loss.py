@@ -311,7 +311,8 @@ class Loss:
                 if look.kernel is not None
             }
 
-        rows = given["rows"]
+        # Points that are drawn afresh belong to no row.
+        rows = given["rows"] or {}
         return self.weighting.update(
             state,
             {key: look.residual for key, look in looks.items()},
@@ -319,7 +320,10 @@ class Loss:
             norms=norms,
             points={key: batches[self.owners[key]].points for key in looks},
             inputs={key: batches[self.owners[key]].u for key in looks},
-            **{**given, "rows": rows and {key: rows[self.owners[key]] for key in looks}},
+            **{
+                **given,
+                "rows": {key: rows[term] for key in looks if (term := self.owners[key]) in rows},
+            },
         )
 
     def _size(self, params: Params, batch: Batch) -> tuple[int, ...]:

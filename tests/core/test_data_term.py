@@ -214,7 +214,9 @@ def test_two_unknowns_are_two_residuals() -> None:
     found = term.function(s=jnp.ones(3), v=jnp.zeros(3))
     assert list(found) == ["data_s", "data_v"]
     fixed = REGISTRY.make("weighting", "fixed", {"data": 3.0})
-    weights, _ = fixed.update(fixed.init({}), {"data_v": jnp.ones(3), "initial": jnp.ones(3)})
+    residuals = {"data_v": jnp.ones(3), "initial": jnp.ones(3)}
+    owners = {"data_v": "data", "initial": "initial"}
+    weights, _ = fixed.update(fixed.init({}), residuals, owners=owners)
     assert (weights["data_v"], weights["initial"]) == (3.0, 1.0)
 
 
