@@ -9,14 +9,12 @@ Shares are of processor time, which neighbours on the machine disturb less than 
 from __future__ import annotations
 
 import argparse
-import os
 import time
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does
 
 import jax
 import jax.numpy as jnp
 import optax
+from threadpoolctl import threadpool_limits
 
 import pio
 
@@ -27,7 +25,8 @@ def seconds(function, *arguments, repeat: int) -> float:
     spent = []
     for _ in range(repeat):
         start = time.process_time()
-        jax.block_until_ready(function(*arguments))
+        with threadpool_limits(1, user_api="blas"):  # as in training
+            jax.block_until_ready(function(*arguments))
         spent.append(time.process_time() - start)
     return min(spent)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pio._registry import Registry
+from pio_cli._complete import runs
 from pio_cli._plugins import with_registry
 from pio_cli._screen import bar
 
@@ -19,7 +20,7 @@ COLUMNS = ("mean", "std", "min", "q1", "median", "q3", "max")
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=runs)
 @click.option("--functions", type=click.IntRange(1), help="How many.  [default: as in training]")
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Which test functions; 0 is training's."

@@ -12,6 +12,7 @@ import click
 
 from pio._errors import PioError
 from pio._registry import Registry
+from pio_cli._complete import runs
 from pio_cli._plugins import with_registry
 from pio_cli._screen import status
 
@@ -24,7 +25,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=click.Path(path_type=Path), shell_complete=runs)
 @click.option(
     "--input",
     "source",

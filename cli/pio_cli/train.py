@@ -13,6 +13,8 @@ import click
 
 from pio._errors import PioError
 from pio._registry import Registry
+from pio_cli._compiled import use_compilation_cache
+from pio_cli._complete import names, presets, runs
 from pio_cli._plugins import with_registry
 from pio_cli._progress import Display, duration, interruptible, terminable
 from pio_cli.describe import settings
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from pio import Config, Run
 
 
-def parse_duration(text: str) -> float:
+def parse_duration(text: str, option: str = "--time") -> float:
     """Seconds: `90`, `90s`, `10m`, `1h30m`."""
     units = {"h": 3600.0, "m": 60.0, "s": 1.0}
     found = re.fullmatch(
@@ -33,7 +35,7 @@ def parse_duration(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not seconds > 0:
-        raise PioError(f"--time is a duration such as 90s, 10m or 1h30m (got {text!r}).")
+        raise PioError(f"{option} is a duration such as 90s, 10m or 1h30m (got {text!r}).")
     return seconds
 
 
@@ -53,12 +55,34 @@ def parse_seeds(text: str) -> list[int]:
 
 
 @click.command()
-@click.option("--equation", metavar="E", help="The equation, one of `pio plugins`.")
-@click.option("--arch", metavar="A", help="The architecture.")
-@click.option("--preset", metavar="P", help="fast, paper or smoke.  [default: fast]")
-@click.option("--weighting", metavar="W", help="How residuals are weighted.")
-@click.option("--embedding", metavar="M", help="What stands in for coordinates.")
-@click.option("--optimizer", metavar="O", help="How gradients become steps.")
+@click.option(
+    "--equation",
+    metavar="E",
+    shell_complete=names("equation"),
+    help="The equation, one of `pio plugins`.",
+)
+@click.option("--arch", metavar="A", shell_complete=names("architecture"), help="The architecture.")
+@click.option(
+    "--preset", metavar="P", shell_complete=presets, help="fast, paper or smoke.  [default: fast]"
+)
+@click.option(
+    "--weighting",
+    metavar="W",
+    shell_complete=names("weighting"),
+    help="How residuals are weighted.",
+)
+@click.option(
+    "--embedding",
+    metavar="M",
+    shell_complete=names("embedding"),
+    help="What stands in for coordinates.",
+)
+@click.option(
+    "--optimizer",
+    metavar="O",
+    shell_complete=names("optimizer"),
+    help="How gradients become steps.",
+)
 @click.option("--seed", type=int, metavar="N", help="Seed of parameters, functions and points.")
 @click.option("--seeds", metavar="A:B", help="Seeds A to B-1, one run each after another.")
 @click.option("--steps", type=int, metavar="N", help="How many steps.")
@@ -69,7 +93,10 @@ def parse_seeds(text: str) -> list[int]:
 )
 @click.option("--config", type=click.Path(path_type=Path), help="A config, as a run's config.toml.")
 @click.option(
-    "--init-from", type=click.Path(path_type=Path), help="Begin with this run's parameters."
+    "--init-from",
+    type=click.Path(path_type=Path),
+    shell_complete=runs,
+    help="Begin with this run's parameters.",
 )
 @click.option(
     "--data",
@@ -79,7 +106,12 @@ def parse_seeds(text: str) -> list[int]:
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the run.")
 @click.option(
-    "--tracker", "trackers", metavar="T", multiple=True, help="Also report to tensorboard, …"
+    "--tracker",
+    "trackers",
+    metavar="T",
+    multiple=True,
+    shell_complete=names("tracker"),
+    help="Also report to tensorboard, …",
 )
 @click.option("--json", "as_json", is_flag=True, help="Records on stdout, one JSON object a line.")
 @click.option("--dry-run", is_flag=True, help="Show the config and what the run would cost.")
@@ -242,17 +274,3 @@ def _show(config: Config, registry: Registry, as_json: bool) -> None:
     click.echo(config.toml())
     for name, value in rows.items():
         click.echo(f"# {name:<18}{value}")
-
-
-def use_compilation_cache() -> None:
-    """Keep compiled programs, so that the same command starts sooner the next time."""
-    import jax
-
-    from pio._solutions import cache_directory
-
-    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
-        directory = cache_directory().parent / "compiled"
-        with contextlib.suppress(OSError):
-            directory.mkdir(parents=True, exist_ok=True)
-            jax.config.update("jax_compilation_cache_dir", str(directory))
-            jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,11 +11,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from pio._differences import fields, inside
 from pio._equation import Equation, Law
 from pio._errors import PioError
-from pio._fields import asked, parse
+from pio._fields import asked
 from pio._solve import find_reference, solve
-from pio._space import draw, read
+from pio._space import draw
 
 
 @dataclass(frozen=True)
@@ -138,70 +138,19 @@ def _departure(law: Law, s: Any, points: Mapping[str, np.ndarray]) -> float:
     return float(np.abs(quantity).max())
 
 
-# ---------------------------------------------------------------------------------------------
-# The residual of a tabulated solution
-
-_OFFSETS = np.arange(-4, 5)
-
-
-def _weights(order: int) -> np.ndarray:
-    """Weights of the derivative of that order on nine neighbours a unit apart."""
-    powers = _OFFSETS[None, :] ** np.arange(9)[:, None].astype(float)
-    moments = np.zeros(9)
-    moments[order] = math.factorial(order)
-    return np.linalg.solve(powers, moments)
-
-
 def _residual(
-    equation: Equation,
-    u: np.ndarray,
-    run: Callable[..., dict[str, np.ndarray]],
-    step: float,
-    places: int = 7,
+    equation: Equation, u: np.ndarray, run: Callable[..., dict[str, np.ndarray]], step: float
 ) -> float:
     """The median residual over a few places, relative to s_t (or u)."""
-    domain = equation.domain
-    centres = {
-        c.name: c.low + c.length * (0.1 + 0.8 * np.arange(1, places + 1) / (places + 1))
-        for c in domain.coordinates
-    }
-    h = {c.name: c.length * min(step, 0.8 / (places + 1) / 9) for c in domain.coordinates}
-    s = run(
-        f"residual, steps of 1/{1 / step:g}",
-        {n: (centres[n][:, None] + h[n] * _OFFSETS).ravel() for n in domain.names},
+    field = fields(
+        equation,
+        u,
+        lambda points: run(f"residual, steps of 1/{1 / step:g}", points),
+        {c.name: inside(c, step) for c in equation.domain.coordinates},
     )
-
-    def field(name: str) -> np.ndarray:
-        base, index = parse(name, domain, (*equation.unknowns, "u"))
-        if base in domain.names:
-            axis = domain.names.index(base) + 1
-            shape = [1] * (len(domain.names) + 1)
-            shape[axis] = places
-            return centres[base].reshape(shape)
-        values = s[base] if base != "u" else _input(equation, u, centres, h)
-        for axis, (coordinate, order) in enumerate(zip(domain.names, index, strict=True), start=1):
-            if values.shape[axis] > 1:
-                values = values.reshape(*values.shape[:axis], places, 9, *values.shape[axis + 1 :])
-                weights = _weights(order) / h[coordinate] ** order
-                values = np.tensordot(values, weights, (axis + 1, 0))
-            elif order:
-                values = np.zeros_like(values)
-        return values
-
     residual = equation.residual(**{name: field(name) for name in asked(equation.residual)})
     parts = residual if isinstance(residual, Mapping) else {"": residual}
-    against = [f"{name}_t" for name in equation.unknowns] if "t" in domain.names else ["u"]
+    timed = "t" in equation.domain.names
+    against = [f"{name}_t" for name in equation.unknowns] if timed else ["u"]
     scale = np.mean([np.sqrt((field(name) ** 2).mean()) for name in against])
     return float(max(np.median(np.abs(part)) for part in parts.values()) / scale)
-
-
-def _input(
-    equation: Equation, u: np.ndarray, centres: Mapping[str, np.ndarray], h: Mapping[str, float]
-) -> np.ndarray:
-    """u on the same neighbours, of length one along coordinates it does not depend on."""
-    names = equation.inputs.coordinates
-    axes = [(centres[n][:, None] + h[n] * _OFFSETS).ravel() for n in names]
-    mesh = np.meshgrid(*axes, indexing="ij")
-    values = read(equation.inputs, u, *(m.ravel() for m in mesh))
-    shape = [len(axes[names.index(n)]) if n in names else 1 for n in equation.domain.names]
-    return values.reshape(len(u), *shape)

@@ -48,10 +48,11 @@ class Train:
     test_functions: int = option(100, "input functions to measure the error on")
     evaluations: int = option(20, "how often the test error is measured")
     init_from: str | None = option(None, "a run whose parameters are the first ones")
+    hold: int = option(1, "steps for which a batch is kept before the next is drawn")
     rows: int | None = option(None, "rows a network visits at a time; none is what fits the cache")
 
     def __post_init__(self) -> None:
-        least = {"steps": 1, "seed": 0, "test_functions": 1, "evaluations": 1, "rows": 1}
+        least = {"steps": 1, "seed": 0, "test_functions": 1, "evaluations": 1, "hold": 1, "rows": 1}
         for name, bound in least.items():
             value = getattr(self, name)
             if value is not None and value < bound:
@@ -147,11 +148,13 @@ def resolve(
     config: str | PathLike[str] | Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     flags: Mapping[str, Any] | None = None,
+    stored: bool = False,
 ) -> Config:
     """The config that these sources make together: flags > settings > config file > preset.
 
     `config` is a TOML file or what such a file holds; `settings` maps dotted keys to values, as
-    `--set` gives them; `flags` likewise, for what has a flag of its own.
+    `--set` gives them; `flags` likewise, for what has a flag of its own. A `stored` config is whole:
+    no preset stands behind it, so it means the same when presets have changed.
 
         resolve(registry, flags={"equation.name": "kdv", "arch.name": "bxtg"})
     """
@@ -161,14 +164,16 @@ def resolve(
     equation = _choose(registry, "equation", layers)
     problem = registry.make("equation", equation.name, equation.options)
     preset = str(command.get("preset") or file.get("preset") or "fast")
-    recipe = _recipe(problem, preset, equation.name)
-    layers = [_layer(recipe), *layers]
+    suggested: dict[str, Any] = {}
+    if not stored:
+        recipe = _recipe(problem, preset, equation.name)
+        layers = [_layer(recipe), *layers]
+        suggested["arch"] = recipe.architecture
     train: dict[str, Any] = {}
     keep: dict[str, Any] = {}
     for layer in layers:
         train |= layer.get("train", {})
         keep |= layer.get("run", {})
-    suggested = {"arch": recipe.architecture}
     chosen = {
         section: _choose(registry, section, layers, suggested.get(section)) for section in PLUGINS
     }
@@ -387,6 +392,8 @@ def _sampling(layers: Sequence[Mapping[str, Any]], equation: Any) -> Tables | Bl
                 )
             found = {}
         found = _merge(found, layer)
+    if "kind" not in found:
+        raise PioError(f"section 'sampling' names no kind; there is {' and '.join(SAMPLING)}.")
     cls = SAMPLING[found.pop("kind")]
     who = "section 'sampling'"
     settled = settle(cls, found, who)

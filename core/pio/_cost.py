@@ -50,7 +50,7 @@ def count(params: Any) -> int:
 def residual_cost(model: Model, layout: str, lengths: tuple[int, ...]) -> int:
     """Multiplications of one residual at a `block` of functions × places × …, or at as many `pairs`."""
     names = model.equation.domain.names
-    sensors = jnp.shape(model.equation.inputs.sensors)
+    sensors = len(model.equation.inputs.sensors)
     functions, *points = lengths if layout == "block" else [math.prod(lengths)]
     shapes = points if layout == "block" else [functions] * len(names)
     make = Batch.block if layout == "block" else Batch.pairs
@@ -59,7 +59,7 @@ def residual_cost(model: Model, layout: str, lengths: tuple[int, ...]) -> int:
         return model.residual(params, make(u, **dict(zip(names, points, strict=True))))
 
     params = jax.eval_shape(model.init, jax.random.key(0))
-    arrays = [jnp.zeros((functions, *sensors)), *(jnp.zeros(n) for n in shapes)]
+    arrays = [jnp.zeros((functions, sensors)), *(jnp.zeros(n) for n in shapes)]
     return multiplications(
         residual, params, *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arrays)
     )

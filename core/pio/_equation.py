@@ -83,6 +83,7 @@ class Equation(Protocol):
       output n, coordinates, `u` and the equation's own features, by name;
     - `features`: a mapping from a name to a `pio.Feature` that only this equation offers;
     - `presets`: a mapping from a name to a `pio.Recipe`;
+    - `studies`: a mapping from a name to a `pio.Study`, a published table for `pio reproduce`;
     - `admit(self, u)`: raises a `pio.PioError` on a u, `(functions, sensors)`, for which the
       problem makes no sense.
     """

@@ -27,7 +27,7 @@ def curves(records: Sequence[Mapping[str, Any]], title: str = "") -> Figure:
     """The loss by term and the test error over the steps, from the records of a run."""
     if not records:
         raise PioError("the run has no records yet, so there are no curves to draw.")
-    with _figure((9.0, 3.6), title) as figure:
+    with house_figure((9.0, 3.6), title) as figure:
         left, right = figure.subplots(1, 2)
         names = list(dict.fromkeys(name for r in records for name in r.get("squares", {})))
         for name, colour in zip(names, _cycle(len(names)), strict=True):
@@ -55,14 +55,14 @@ def curves(records: Sequence[Mapping[str, Any]], title: str = "") -> Figure:
                 panel.set_yscale("log")
                 panel.legend(frameon=False)
         if measured:
-            right.yaxis.set_major_formatter(_percent)
-            right.yaxis.set_minor_formatter(_percent_between(right))
+            right.yaxis.set_major_formatter(percent)
+            right.yaxis.set_minor_formatter(percent_between(right))
     return figure
 
 
 def distribution(errors: Mapping[str, np.ndarray], title: str = "") -> Figure:
     """The share of test functions with at most some error, against each reference."""
-    with _figure((5.0, 3.6), title) as figure:
+    with house_figure((5.0, 3.6), title) as figure:
         panel = figure.subplots()
         for (name, values), colour in zip(errors.items(), _cycle(len(errors)), strict=True):
             steps = np.sort(values)
@@ -75,8 +75,8 @@ def distribution(errors: Mapping[str, np.ndarray], title: str = "") -> Figure:
             panel.lines[-1].set(label=label, linestyle="--" if len(panel.lines) > 1 else "-")
         panel.set(xscale="log", xlabel="relative L2 error", ylabel="share of test functions")
         panel.set_ylim(0, 1.02)
-        panel.xaxis.set_major_formatter(_percent)
-        panel.xaxis.set_minor_formatter(_percent_between(panel, "x"))
+        panel.xaxis.set_major_formatter(percent)
+        panel.xaxis.set_minor_formatter(percent_between(panel, "x"))
         panel.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         figure.legend(loc="outside lower center", frameon=False)
     return figure
@@ -90,10 +90,12 @@ def panels(
     points: Mapping[str, np.ndarray],
     errors: np.ndarray,
     title: str = "",
+    names: Sequence[str] = (),
 ) -> Figure:
     """A row a function: u, the reference, the prediction, and their difference.
 
-    For equations in one space coordinate and time.
+    For equations in one space coordinate and time. `names` say whose prediction a row has, if not all are
+    of one model.
     """
     if not drawable(equation):
         raise PioError("only equations in one space coordinate and t, with u(x), are drawn so far.")
@@ -102,12 +104,13 @@ def panels(
     fine = np.linspace(x[0], x[-1], 400)
     inputs = read(equation.inputs, u, fine)
     rows = len(u)
-    with _figure((10.5, 2.3 * rows + 0.9), title) as figure:
+    with house_figure((10.5, 2.3 * rows + 0.9), title) as figure:
         axes = figure.subplots(rows, 4, sharex=True, squeeze=False)
         for i, (first, *maps) in enumerate(axes):
             first.plot(fine, inputs[i], color=COLOURS[1], lw=1.6)
             first.set(ylabel=f"u({space[0]})", xlim=(x[0], x[-1]))
-            first.text(0.02, 1.02, f"error {errors[i]:.2%}", transform=first.transAxes, va="bottom")
+            said = f"{names[i]}: error {errors[i]:.2%}" if names else f"error {errors[i]:.2%}"
+            first.text(0.02, 1.02, said, transform=first.transAxes, va="bottom")
             bound = float(np.abs(truth[i]).max()) or 1.0
             signed = truth[i].min() < -0.02 * bound
             low, high = (-bound, bound) if signed else (min(0.0, truth[i].min()), bound)
@@ -140,8 +143,8 @@ def panels(
                     bar.outline.set_visible(False)
                     bar.ax.ticklabel_format(axis="y", scilimits=(-2, 3))
             if i == 0:
-                names = ("input", "reference", "prediction", "prediction − reference")
-                for panel, name in zip((first, *maps), names, strict=True):
+                heads = ("input", "reference", "prediction", "prediction − reference")
+                for panel, name in zip((first, *maps), heads, strict=True):
                     panel.set_title(name, fontsize=9, pad=16 if panel is first else 6)
         for panel in axes[-1]:
             panel.set_xlabel(space[0])
@@ -160,9 +163,15 @@ def save(figure: Figure, path: str | PathLike[str]) -> Path:
     """Write a figure, whole or not at all; the name says the format."""
     path = Path(path)
     part = path.with_name(f".{path.name}.part")
+    form = path.suffix.removeprefix(".") or "png"
+    # The same figure is the same file.
+    undated: dict[str, Any] = {"metadata": {"Date": None}} if form == "svg" else {}
+    from matplotlib import rc_context
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(part, dpi=150, format=path.suffix.removeprefix(".") or "png")
+        with rc_context({"svg.hashsalt": "pio"}):
+            figure.savefig(part, dpi=150, format=form, **undated)
         part.replace(path)
     except (OSError, ValueError) as error:
         raise PioError(f"cannot draw to {path}: {error}.") from error
@@ -176,7 +185,7 @@ def save(figure: Figure, path: str | PathLike[str]) -> Path:
 
 
 @contextlib.contextmanager
-def _figure(size: tuple[float, float], title: str) -> Iterator[Figure]:
+def house_figure(size: tuple[float, float], title: str) -> Iterator[Figure]:
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -195,7 +204,9 @@ def _figure(size: tuple[float, float], title: str) -> Iterator[Figure]:
     with rc_context(style):
         figure = Figure(figsize=size, layout="constrained")
         if title:
-            figure.suptitle(title, fontsize=11, fontweight="bold", x=0.01, ha="left")
+            figure.suptitle(
+                title, fontsize=11, fontweight="bold", x=0.01, ha="left", parse_math=False
+            )
         yield figure
 
 
@@ -211,19 +222,22 @@ def _line(panel: Axes, records: Any, value: Any, colour: str, label: str, **styl
         panel.plot(steps, values, color=colour, label=label, **{"lw": 1.5, "ms": 3.5, **style})
 
 
-def _percent(value: float, position: Any = None) -> str:
+def percent(value: float, position: Any = None) -> str:
     del position
     return f"{100 * value:g} %"
 
 
-def _percent_between(panel: Axes, axis: str = "y") -> Any:
-    """Labels at 2 and 5 between decades, where few decades are shown."""
+_LABELLED = ((2, 3, 4, 5, 7), (2, 5), (3,), ())
+
+
+def percent_between(panel: Axes, axis: str = "y") -> Any:
+    """Labels between decades, the more the fewer decades are shown."""
 
     def label(value: float, position: Any = None) -> str:
         low, high = panel.get_ylim() if axis == "y" else panel.get_xlim()
         leading = round(value / 10 ** np.floor(np.log10(value)))
         decades = np.log10(high / low)
-        wanted = (2, 5) if decades < 2 else (3,) if decades < 3 else ()
-        return _percent(float(f"{value:.3g}"), position) if leading in wanted else ""
+        wanted = _LABELLED[next((k for k, most in enumerate((0.8, 2, 3)) if decades < most), 3)]
+        return percent(float(f"{value:.3g}"), position) if leading in wanted else ""
 
     return label

@@ -101,7 +101,7 @@ def require_latents(model: Model) -> None:
 
 def _single(model: Model) -> Batch:
     domain = model.equation.domain
-    u = jnp.zeros((1, *jnp.shape(model.equation.inputs.sensors)))
+    u = jnp.zeros((1, len(model.equation.inputs.sensors)))
     return Batch.pairs(u, **{c.name: jnp.full((1,), c.low, u.dtype) for c in domain.coordinates})
 
 

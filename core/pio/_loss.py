@@ -162,7 +162,7 @@ class Loss:
 
         def residuals(key: PRNGKeyArray, term: Term) -> dict[str, Array]:
             params = self.model.init(key)
-            u = jnp.zeros((1, *jnp.shape(self.model.equation.inputs.sensors)))
+            u = jnp.zeros((1, len(self.model.equation.inputs.sensors)))
             point = {c.name: jnp.full((1,), c.low, u.dtype) for c in domain.coordinates}
             return term.residual(self.model, params, Batch.pairs(u, **point))
 
@@ -329,7 +329,9 @@ class Loss:
     def _size(self, params: Params, batch: Batch) -> tuple[int, ...]:
         rows = self.rows
         if rows is None:
-            width = max(leaf.shape[-1] for leaf in jax.tree.leaves(params) if leaf.ndim)
+            width = max(
+                (leaf.shape[-1] for leaf in jax.tree.leaves(params) if leaf.ndim), default=1
+            )
             rows = row_limit(width, batch.u.dtype)
         return lengths(batch, self.model.visited(params, batch), rows)
 

@@ -71,7 +71,7 @@ class Model:
 
     def init(self, key: PRNGKeyArray, dtype: Any = None) -> Params:
         """Fresh parameters, in the given precision."""
-        u = jnp.zeros((1, *jnp.shape(self.equation.inputs.sensors)), dtype)
+        u = jnp.zeros((1, len(self.equation.inputs.sensors)), dtype)
         domain = self.equation.domain
         point = {
             c.name: jnp.full((1,) * len(domain.axes), c.low, u.dtype) for c in domain.coordinates

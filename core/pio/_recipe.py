@@ -38,12 +38,13 @@ class Blocks:
     """Structured batches: some functions × some places × some times, drawn anew every step.
 
     Functions are multiplied by a random number between 1 and `stretch`, to train more on large ones than they
-    are common.
+    are common. With `fixed`, places and times are drawn once, and only functions change.
     """
 
     functions: int
     points: Mapping[str, int]
     stretch: float = 1.0
+    fixed: bool = False
 
     def __post_init__(self) -> None:
         if not self.stretch > 0:

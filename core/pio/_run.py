@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
-import io
 import json
 import os
 import platform
@@ -26,10 +25,12 @@ from pio._checkpoint import Checkpoints
 from pio._config import SCHEMA, Config, read_toml, resolve
 from pio._equation import Equation
 from pio._errors import PioError, RunError
+from pio._errors_file import ErrorsFile
 from pio._evaluate import predict
 from pio._files import checksum, flat, name, unflat, write, writing
 from pio._model import Model, Params
 from pio._registry import Registry, discover
+from pio._solutions import Solutions
 from pio._train import Record, Trainer, model_of, shapes_of
 
 PACKAGES = ("pio-operators", "jax", "jaxlib", "dm-haiku", "optax", "numpy", "orbax-checkpoint")
@@ -37,10 +38,12 @@ PACKAGES = ("pio-operators", "jax", "jaxlib", "dm-haiku", "optax", "numpy", "orb
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run on disk. `pio.load_run` opens one, `pio.train` makes one.
+    """A run on disk.
 
-    run = pio.load_run("runs/kdv-bxtg-fast-0")
-    s = run.predict(u, t=[0.5, 1.0], x=x)       # (functions, x, t)
+        run = pio.load_run("runs/kdv-bxtg-fast-0")
+        s = run.predict(u, t=[0.5, 1.0], x=x)       # (functions, x, t)
+
+    `pio.load_run` opens one, `pio.train` makes one.
     """
 
     path: Path
@@ -134,11 +137,10 @@ class Run:
         with writing(self.path):
             write(self.path / "model.safetensors", data)
 
-    def write_errors(self, errors: np.ndarray, reference: str) -> None:
-        file = io.BytesIO()
-        np.savez(file, allow_pickle=False, **{reference: errors})
+    def write_errors(self, errors: np.ndarray, testset: Solutions) -> None:
+        found = {testset.reference: errors}
         with writing(self.path):
-            write(self.path / "errors.npz", file.getvalue())
+            ErrorsFile.of(self.equation, found, testset).write(self.path)
 
     def append(self, record: Record) -> None:
         with writing(self.path), (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
@@ -170,25 +172,43 @@ def create_run(
     config: Config, registry: Registry, path: str | os.PathLike[str] | None = None
 ) -> Run:
     """A new run directory, `runs/EQUATION-ARCH-PRESET-SEED` unless told."""
-    path = Path(path) if path is not None else _free(config)
-    require_vacant(path)
     text = config.toml()
+    environment = json.dumps(_environment(registry), indent=2) + "\n"
+    if path is not None:
+        require_vacant(Path(path))
+        return _make(Path(path), text, environment, config, registry)
+    while True:
+        path = _free(config)
+        with contextlib.suppress(_TakenError):  # by a process that began at the same moment
+            return _make(path, text, environment, config, registry)
+
+
+class _TakenError(PioError):
+    """A directory that another run has."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} already holds a run; continue it with `pio resume {path}`, or choose another "
+            "directory with --out."
+        )
+
+
+def _make(path: Path, text: str, environment: str, config: Config, registry: Registry) -> Run:
     with writing(path, begun=False):
         path.mkdir(parents=True, exist_ok=True)
-        environment = json.dumps(_environment(registry), indent=2)
-        write(path / "environment.json", environment + "\n")
-        write(path / "config.toml", text)  # last: with it, the directory is a run
+        with FileLock(path / ".lock"):  # two processes that want one directory: the second is told
+            if (path / "config.toml").exists():
+                raise _TakenError(path)
+            write(path / "environment.json", environment)
+            write(path / "config.toml", text)  # last: with it, the directory is a run
     return Run(path, config, registry)
 
 
 def require_vacant(path: Path) -> None:
     """Refuse a directory that holds something."""
     if (path / "config.toml").exists():
-        raise PioError(
-            f"{path} already holds a run; continue it with `pio resume {path}`, or choose another "
-            "directory with --out."
-        )
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise _TakenError(path)
+    if path.exists() and (not path.is_dir() or {p.name for p in path.iterdir()} - {".lock"}):
         raise PioError(f"{path} exists and is no empty directory; choose another with --out.")
 
 
@@ -206,7 +226,7 @@ def load_run(path: str | os.PathLike[str], registry: Registry | None = None) -> 
         )
     registry = discover() if registry is None else registry
     try:
-        return Run(path, resolve(registry, config=given), registry)
+        return Run(path, resolve(registry, config=given, stored=True), registry)
     except PioError as error:
         raise PioError(f"run {path} cannot be opened: {error}{_missing(path, registry)}") from error
 

@@ -54,7 +54,8 @@ class Sampler:
     """One batch per term of the loss, from the seed and the step alone.
 
     `functions` says how many to train on; none draws fresh ones every step. `labels`, if there are any, are
-    the term `data`, of which a step takes `batch`, or at most a thousand or so if it is not told.
+    the term `data`, of which a step takes `batch`, or at most a thousand or so if it is not told. A batch is
+    kept for `hold` steps, for optimizers that compare one step with the next.
     """
 
     equation: Equation
@@ -64,6 +65,7 @@ class Sampler:
     dtype: Any = jnp.float32
     labels: Labels | None = None
     batch: int | None = None
+    hold: int = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.sampling, Tables):
@@ -116,7 +118,7 @@ class Sampler:
 
     def draw(self, source: Source, step: Int[Array, ""] | int) -> tuple[Batches, Rows | None]:
         """The batches of a step, and which rows of their tables they are."""
-        key = jax.random.fold_in(source.batches, step)
+        key = jax.random.fold_in(source.batches, step // self.hold)
         batches, rows = self._physics(source, key)
         if source.labels is None:
             return batches, rows
@@ -148,7 +150,7 @@ class Sampler:
 
     def _physics(self, source: Source, key: PRNGKeyArray) -> tuple[dict[str, Batch], Rows | None]:
         if isinstance(self.sampling, Blocks):
-            return dict.fromkeys(self.terms, self._block(self.sampling, source.u, key)), None
+            return dict.fromkeys(self.terms, self._block(self.sampling, source, key)), None
         assert source.u is not None
         batches, rows = {}, {}
         for k, (name, table) in enumerate(self.tables.items()):
@@ -160,9 +162,12 @@ class Sampler:
             rows[name] = row.reshape(batches[name].shape)
         return batches, rows
 
-    def _block(self, blocks: Blocks, u: Array | None, key: PRNGKeyArray) -> Batch:
-        which, *where = jax.random.split(key, 1 + len(self.equation.domain.names))
-        if u is None:
+    def _block(self, blocks: Blocks, source: Source, key: PRNGKeyArray) -> Batch:
+        uses = 1 + len(self.equation.domain.names)
+        which, *where = jax.random.split(key, uses)
+        if blocks.fixed:
+            _, *where = jax.random.split(source.points, uses)
+        if (u := source.u) is None:
             drawn = self.equation.inputs.sample(which, blocks.functions).astype(self.dtype)
         else:
             drawn = u[jax.random.choice(which, len(u), (blocks.functions,), replace=False)]

@@ -65,9 +65,7 @@ def follow(
             params = state.params if moment is None else moment.state.params
             errors = None if moment is None else moment.errors
             run.write_model(params, steps)
-            run.write_errors(
-                trainer.errors(params) if errors is None else errors, trainer.test.reference
-            )
+            run.write_errors(trainer.errors(params) if errors is None else errors, trainer.test)
             last.write("done")
         except RunError as error:
             last.write("failed", message=str(error), quietly=True)
@@ -266,8 +264,11 @@ def train(
 ) -> Run:
     """Train an operator, as `pio train` does, and return its run.
 
-    run = pio.train("kdv", "bxtg", preset="smoke", settings={"arch.width": 32})
-    s = run.predict(u, t=[0.5, 1.0])
+        run = pio.train("kdv", "bxtg", preset="smoke", settings={"arch.width": 32})
+        s = run.predict(u, t=[0.5, 1.0])
+
+    Keywords are the flags of the command, `settings` its `--set`, `seconds` its `--time`.
+    `on_record` is called with each `pio.Record`.
     """
     registry = discover() if registry is None else registry
     flags = {

@@ -67,7 +67,7 @@ def solutions(
         raise PioError(f"a test set needs functions (got {functions}).")
     reference = reference or next(iter(equation.references))
     find_reference(equation, reference)
-    u = draw(equation.inputs, jax.random.fold_in(jax.random.key(seed), _TEST), functions)
+    u = inputs_of_testset(equation, functions, seed)
     points = {name: np.asarray(equation.grid[name], float) for name in equation.domain.names}
     address = _address(equation, reference, u, points)
     path = cache_directory() / f"{type(equation).__name__.lower()}-{functions}-{address[:24]}.npz"
@@ -89,6 +89,11 @@ def solutions(
             "set PIO_CACHE_DIR to a directory that can be written."
         ) from error
     return Solutions(u, s, points, reference, path, made)
+
+
+def inputs_of_testset(equation: Equation, functions: int, seed: int = 0) -> np.ndarray:
+    """The input functions of a test set, without their solutions."""
+    return draw(equation.inputs, jax.random.fold_in(jax.random.key(seed), _TEST), functions)
 
 
 def _address(

@@ -26,26 +26,6 @@ def advection():
     return pio.discover().make("equation", "advection")
 
 
-def boxes(figure):
-    """The places of all words on a figure, once drawn."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.text import Text
-
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    # matplotlib keeps labels of ticks outside of what is seen; these are not drawn.
-    unseen = {
-        label
-        for axes in figure.axes
-        for axis in (axes.xaxis, axes.yaxis)
-        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
-        if not min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
-        for label in (tick.label1, tick.label2)
-    }
-    words = [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip()]
-    return [t.get_window_extent(canvas.get_renderer()) for t in words if t not in unseen]
-
-
 def drawn_panels(advection, functions=3):
     u = np.ones((functions, 101)) + np.linspace(0, 1, 101)
     truth = np.random.default_rng(0).normal(size=(functions, 9, 5))
@@ -72,7 +52,7 @@ def test_curves_of_a_run_that_was_never_measured_or_not_finite():
         curves([])
 
 
-def test_words_of_a_figure_do_not_overlap(advection):
+def test_words_of_a_figure_do_not_overlap(advection, boxes):
     errors = {"exact": np.geomspace(0.004, 0.2, 50), "box": np.geomspace(0.01, 0.2, 50)}
     for figure in (
         curves(RECORDS, "title"),

@@ -245,7 +245,7 @@ class Plane:
     unknowns = ("s", "v")
 
     class Inputs:
-        sensors = np.linspace(0.0, 1.0, 5)
+        sensors = np.linspace(0.0, 1.0, 10).reshape(5, 2)  # a row each: x and y
         coordinates = ("x", "y")
 
         def sample(self, key, n):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +233,34 @@ def test_a_directory_in_use_is_not_written_over(done: pio.Run, tmp_path: Path) -
         new(tmp_path)
     with pytest.raises(pio.PioError, match="cannot write"):
         new(tmp_path / "notes" / "run")
+
+
+def test_a_directory_wanted_twice_at_once_goes_to_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = pio.resolve(REGISTRY, flags=FLAGS)
+
+    def make(path: str | None) -> Any:
+        try:
+            return create_run(config, REGISTRY, path).path
+        except pio.PioError as error:
+            return error
+
+    with ThreadPoolExecutor(4) as threads:
+        chosen = list(threads.map(make, [None] * 4))
+        same = list(threads.map(make, ["one"] * 4))
+    assert len(set(chosen)) == 4
+    refused = [str(found) for found in same if isinstance(found, pio.PioError)]
+    assert len(refused) == 3
+    assert all("choose another" in text for text in refused)
+
+
+def test_a_run_outlives_its_preset(done: pio.Run) -> None:
+    text = (done.path / "config.toml").read_text()
+    (done.path / "config.toml").write_text(text.replace('"smoke"', '"forgotten"', 1))
+    again = pio.load_run(done.path, REGISTRY)
+    assert again.config == replace(done.config, preset="forgotten")
 
 
 def test_two_processes_cannot_train_one_run(stopped: pio.Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -54,6 +55,23 @@ def test_a_batch_depends_on_the_seed_and_the_step_alone(name: str) -> None:
     assert all(map(np.array_equal, same, again))
     assert not all(map(np.array_equal, same, later))
     assert not all(map(np.array_equal, same, other))
+
+
+def test_a_batch_is_kept_for_as_many_steps_as_it_is_held() -> None:
+    s = dataclasses.replace(sampler(*SAMPLINGS["fresh"]), hold=3)
+    first, last, after = (jax.tree.leaves(drawn(s, step)) for step in (3, 5, 6))
+    assert all(map(np.array_equal, first, last))
+    assert not all(map(np.array_equal, first, after))
+
+
+def test_fixed_points_stay_while_functions_change() -> None:
+    s = sampler(Blocks(3, {"x": 4, "t": 5}, fixed=True), None)
+    (first, _), (later, _), (other, _) = (drawn(s, *at) for at in [(0, 0), (1, 0), (0, 1)])
+    for name in ("x", "t"):
+        points = [batch["residual"].points[name] for batch in (first, later, other)]
+        np.testing.assert_array_equal(points[0], points[1])
+        assert not np.array_equal(points[0], points[2])
+    assert not np.array_equal(first["residual"].u, later["residual"].u)
 
 
 @pytest.mark.parametrize("name", SAMPLINGS)

@@ -100,6 +100,32 @@ def test_soft_constraints_and_tables_train(weighting: str) -> None:
     assert records[-1].squares["initial"] < records[0].squares["initial"]
 
 
+@pytest.mark.parametrize("equation", sorted(REGISTRY.of("equation")))
+def test_the_published_setting_trains_once_it_is_small(equation: str) -> None:
+    flags = {"equation.name": equation, "arch.name": "bxtg", "preset": "paper"}
+    small = {
+        "sampling.batch": 64,
+        "train.train_functions": 20,
+        "train.test_functions": 2,
+        "arch.width": 16,
+        "arch.depth": 2,
+        "train.steps": 60,
+    }
+    config = pio.resolve(REGISTRY, flags=flags, settings=small)
+    assert config.optimizer.name == "adamw"
+    found = pio.Trainer.of(config, REGISTRY)
+    first, last = (found.advance(found.init(), n).sums for n in (10, 60))
+    # The sums go on from the start, so the mean over 60 steps includes the first ten.
+    assert float(last.loss) / 60 < 0.9 * float(first.loss) / 10
+
+
+def test_lbfgs_descends_on_a_batch_that_is_held() -> None:
+    found = trainer(optimizer__name="lbfgs", train__hold=30, train__steps=30)
+    first, last = (found.advance(found.init(), n).sums.loss for n in (1, 30))
+    alone = float(last - found.advance(found.init(), 29).sums.loss)
+    assert alone < 0.1 * float(first)
+
+
 def test_divergence_says_where_and_what_to_try() -> None:
     config = pio.resolve(REGISTRY, flags=FLAGS, settings={"optimizer.learning_rate": 1e30})
     found = pio.Trainer.of(config, REGISTRY)

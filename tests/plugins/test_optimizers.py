@@ -11,6 +11,7 @@ import optax
 import pytest
 
 import pio
+import pio.testing
 
 REGISTRY = pio.discover()
 NAMES = list(REGISTRY.of("optimizer"))
@@ -64,26 +65,9 @@ def descend(optimizer, loss, params, steps):
     return run(params)[1]
 
 
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
-@pytest.mark.parametrize("name", NAMES)
-def test_every_optimizer_descends_and_keeps_dtypes(name, dtype):
-    def loss(params):
-        return quadratic(*bowl(1, 1), params["layer"]["w"]) + jnp.sum((params["b"] - 1) ** 2)
-
-    params = {"layer": {"w": jnp.zeros(SHAPE, dtype)}, "b": jnp.zeros(3, dtype)}
-    options = {} if name == "lbfgs" else {"learning_rate": 0.03}
-    path, losses = descend(make(name, **options), loss, params, 60)
-    assert {leaf.dtype for leaf in jax.tree.leaves(path)} == {jnp.dtype(dtype)}
-    assert losses.dtype == dtype
-    assert losses[-1] < 0.5 * losses[0]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_rate_is_a_number_of_every_step(name):
-    optimizer = make(name)
-    found = [float(optimizer.rate(n, 100)) for n in (0, 50, 99)]
-    assert all(np.isfinite(found))
-    assert min(found) > 0
+# One test a check: a transformation, its state, that it descends, and so on.
+for _name in NAMES:
+    globals()[f"test_{_name}"] = pio.testing.suite("optimizer", _name)
 
 
 def test_adamw_is_the_published_one():

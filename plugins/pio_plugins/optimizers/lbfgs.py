@@ -16,10 +16,10 @@ import pio
 class LBFGS:
     """A quasi-Newton step from the last few gradients, its length found by a line search.
 
-    It compares gradients of successive steps, so all steps must have one and the same loss: the
-    same batch, the same functions, constant weights. On batches drawn afresh, the differences it
-    takes for curvature are mostly noise. Each step costs one gradient more for every trial of its
-    line search.
+    It compares gradients of successive steps, so many steps in a row must have one and the same loss:
+    keep batches with `--set hold=100`, and weights constant (`--weighting fixed`). On batches drawn
+    afresh, the differences it takes for curvature are mostly noise. Each step costs one gradient
+    more for every trial of its line search.
     """
 
     memory: int = pio.option(10, "gradients remembered")
