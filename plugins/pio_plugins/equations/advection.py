@@ -13,6 +13,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 import pio
 from pio import Blocks, Choice, Condition, Coordinate, Domain, Law, Recipe, Reference, Tables
+from pio_plugins.published import ADVECTION
 
 Points = Mapping[str, np.ndarray]
 
@@ -30,6 +31,7 @@ class Advection:
 
     domain = Domain(Coordinate("x"), Coordinate("t"))
     unknowns = ("s",)
+    studies = ADVECTION
 
     def __post_init__(self) -> None:
         _ = self.inputs  # complain of impossible options at once

@@ -11,6 +11,7 @@ import numpy as np
 
 import pio
 from pio import Blocks, Choice, Condition, Coordinate, Domain, Law, Recipe, Reference, Tables
+from pio_plugins.published import BURGERS
 
 Points = Mapping[str, np.ndarray]
 
@@ -29,6 +30,7 @@ class Burgers:
 
     domain = Domain(Coordinate("x", periodic=True), Coordinate("t"))
     unknowns = ("s",)
+    studies = BURGERS
 
     def __post_init__(self) -> None:
         if not self.nu > 0:

@@ -12,6 +12,7 @@ from scipy.linalg import solve_banded
 
 import pio
 from pio import Blocks, Choice, Condition, Coordinate, Domain, Recipe, Reference, Tables
+from pio_plugins.published import DIFFUSION_REACTION
 
 Points = Mapping[str, np.ndarray]
 
@@ -31,6 +32,7 @@ class DiffusionReaction:
 
     domain = Domain(Coordinate("x"), Coordinate("t"))
     unknowns = ("s",)
+    studies = DIFFUSION_REACTION
 
     def __post_init__(self) -> None:
         if not self.diffusion > 0:

@@ -13,6 +13,7 @@ import numpy as np
 
 import pio
 from pio import Blocks, Choice, Condition, Coordinate, Domain, Law, Recipe, Reference, Tables
+from pio_plugins.published import KDV
 
 Points = Mapping[str, np.ndarray]
 
@@ -31,6 +32,7 @@ class KdV:
 
     domain = Domain(Coordinate("x", 0.0, 2 * math.pi, periodic=True), Coordinate("t"))
     unknowns = ("s",)
+    studies = KDV
 
     def __post_init__(self) -> None:
         if not self.delta > 0:
