@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pio
+import pio.testing
 
 REGISTRY = pio.discover()
 LINE = pio.Domain(pio.Coordinate("x"), pio.Coordinate("t"))
@@ -98,3 +99,16 @@ def test_the_branch_reads_an_embedded_place_too():
 def test_impossible_draws_are_refused(options):
     with pytest.raises(pio.PioError, match="at least one frequency, a scale > 0 and a seed ≥ 0"):
         make("random-fourier", **options)
+
+
+# One test a check: groups of coordinates, aligned channels, smoothness, and so on.
+for _name, _options in {
+    "fourier": {"order": 2},
+    "random-fourier": {"features": 3},
+    "none": {},
+}.items():
+    globals()[f"test_{_name}"] = pio.testing.suite("embedding", _name, **_options)
+
+
+def test_all_of_ours_are_checked():
+    assert {f"test_{name}" for name in REGISTRY.of("embedding")} <= set(globals())
