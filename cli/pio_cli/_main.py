@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 import click
+from click.shell_completion import CompletionItem
 
 from pio._errors import PioError, RunError, suggestion
 from pio_cli._plugins import Plugins
@@ -25,8 +26,34 @@ OWN = {
     "evaluate": ("pio_cli.evaluate:evaluate", "Measure how far a run is from the truth."),
     "predict": ("pio_cli.predict:predict", "Solutions for input functions of your own."),
     "runs": ("pio_cli.runs:runs", "List the runs there are."),
+    "compare": ("pio_cli.compare:compare", "Tell whether one model is better than another."),
+    "reproduce": ("pio_cli.reproduce:reproduce", "Train, compare and show a published table."),
     "data": ("pio_cli.data:data", "Make and inspect reference solutions."),
+    "plugin": ("pio_cli.plugin:plugin", "Begin a plugin of your own, and check that it is right."),
+    "completion": ("pio_cli.completion:completion", "Let your shell complete commands and names."),
 }
+
+
+# What `pio` alone shows: nothing but what to type first.
+START = """\
+pio learns the solution operators of PDEs from their physics.
+
+Train one for two minutes, and see how good it is:
+
+  pio train --equation diffusion-reaction --arch tl --time 2m --out runs/first
+  pio evaluate runs/first
+
+Look around:
+
+  pio plugins                         what can be named: equations, architectures, …
+  pio describe equation kdv           one of them: its mathematics, its options
+  pio train --help                    how to use a command
+  pio --help                          all commands
+
+Use it for your own equation:
+
+  pio plugin new equation heat        a small project that works, for you to edit
+  pio plugin check heat.py            whether an equation is right"""
 
 
 class Commands(click.Group):
@@ -61,13 +88,25 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         _plugins(ctx).warn()
+        with formatter.section("Commands"):
+            formatter.write_dl(self._summaries(ctx))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # As click does, but from the summaries: no command is imported to be completed.
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        try:
+            rows = self._summaries(ctx)
+        except PioError:  # a broken --plugin file, which is reported when the command is run
+            rows = [(name, summary) for name, (_, summary) in OWN.items()]
+        known = [CompletionItem(n, help=summary) for n, summary in rows if n.startswith(incomplete)]
+        return [*known, *options]
+
+    def _summaries(self, ctx: click.Context) -> list[tuple[str, str]]:
         supplied = _plugins(ctx).registry.of("command")
-        rows = [
+        return [
             (name, OWN[name][1] if name in OWN else supplied[name][0].summary)
             for name in self.list_commands(ctx)
         ]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("To begin"):
@@ -125,7 +164,7 @@ def pio(ctx: click.Context) -> None:
     Equations, architectures, loss weightings and embeddings are plugins, named on the command line.
     """
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        click.echo(START)
 
 
 def run(arguments: Sequence[str]) -> int:

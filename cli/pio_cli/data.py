@@ -12,6 +12,7 @@ import click
 
 from pio._errors import PioError
 from pio._registry import Registry
+from pio_cli._complete import names as complete_names
 from pio_cli._plugins import with_registry
 from pio_cli._screen import bar, status
 from pio_cli.describe import settings
@@ -41,7 +42,7 @@ def _options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
             command = known[name](command)
-        return click.argument("equation")(command)
+        return click.argument("equation", shell_complete=complete_names("equation"))(command)
 
     return decorate
 

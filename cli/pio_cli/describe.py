@@ -14,6 +14,7 @@ from pio._errors import PioError, suggestion
 from pio._hooks import KINDS
 from pio._options import REQUIRED, Option, options
 from pio._registry import Registry, documentation, reason, unwrap
+from pio_cli._complete import described, kinds, names
 from pio_cli._explain import EXPLAIN
 from pio_cli._plugins import with_registry
 
@@ -41,10 +42,15 @@ def settings(pairs: tuple[str, ...], kind: str) -> dict[str, str]:
 
 
 @click.command()
-@click.argument("kind_", metavar="KIND")
-@click.argument("name")
+@click.argument("kind_", metavar="KIND", shell_complete=kinds)
+@click.argument("name", shell_complete=described)
 @click.option("--set", "pairs", metavar="KEY=VALUE", multiple=True, help="Change an option.")
-@click.option("--equation", "example", help="Count an architecture's cost with it.  [default: kdv]")
+@click.option(
+    "--equation",
+    "example",
+    shell_complete=names("equation"),
+    help="Count an architecture's cost with it.  [default: kdv]",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, for scripts.")
 @with_registry
 def describe(

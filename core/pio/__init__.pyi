@@ -9,6 +9,8 @@ from pio._certificate import Certificate as Certificate
 from pio._certificate import certify as certify
 from pio._certificate import relative_errors as relative_errors
 from pio._chebyshev import chebyshev as chebyshev
+from pio._compare import Comparison as Comparison
+from pio._compare import compare as compare
 from pio._compose import check as check
 from pio._compose import compose as compose
 from pio._config import Config as Config
@@ -53,6 +55,7 @@ from pio._optimizer import clipped as clipped
 from pio._options import option as option
 from pio._periodic import PeriodicField as PeriodicField
 from pio._periodic import power_law as power_law
+from pio._published import Published as Published
 from pio._recipe import Blocks as Blocks
 from pio._recipe import Choice as Choice
 from pio._recipe import Recipe as Recipe
@@ -61,6 +64,11 @@ from pio._registry import Registry as Registry
 from pio._registry import discover as discover
 from pio._report import Report as Report
 from pio._report import report as report
+from pio._reproduce import Plan as Plan
+from pio._reproduce import Reproduction as Reproduction
+from pio._reproduce import conclude as conclude
+from pio._reproduce import plan as plan
+from pio._reproduce import reproduce as reproduce
 from pio._resample import resample as resample
 from pio._run import Run as Run
 from pio._run import load_run as load_run
@@ -74,6 +82,10 @@ from pio._solve import solve as solve
 from pio._space import FunctionSpace as FunctionSpace
 from pio._space import draw as draw
 from pio._space import read as read
+from pio._statistics import Statistics as Statistics
+from pio._statistics import statistics as statistics
+from pio._study import Study as Study
+from pio._study import studies as studies
 from pio._tracker import Tracker as Tracker
 from pio._tracker import by_path as by_path
 from pio._tracker import extra as extra
@@ -81,8 +93,11 @@ from pio._tracker import scalars as scalars
 from pio._train import Record as Record
 from pio._train import Trainer as Trainer
 from pio._train import TrainState as TrainState
+from pio._variant import Variant as Variant
+from pio._verdict import Verdict as Verdict
 from pio._weighting import Residuals as Residuals
 from pio._weighting import Weighting as Weighting
+from pio._write_up import write_up as write_up
 
 __all__ = [
     "Affine",
@@ -91,6 +106,7 @@ __all__ = [
     "Blocks",
     "Certificate",
     "Choice",
+    "Comparison",
     "Condition",
     "Config",
     "Coordinate",
@@ -114,11 +130,14 @@ __all__ = [
     "Optimizer",
     "PeriodicField",
     "PioError",
+    "Plan",
+    "Published",
     "Recipe",
     "Record",
     "Reference",
     "Registry",
     "Report",
+    "Reproduction",
     "Residuals",
     "Run",
     "RunError",
@@ -126,18 +145,24 @@ __all__ = [
     "Schedule",
     "Solutions",
     "Spec",
+    "Statistics",
+    "Study",
     "Tables",
     "Term",
     "Tracker",
     "TrainState",
     "Trainer",
+    "Variant",
+    "Verdict",
     "Weighting",
     "by_path",
     "certify",
     "chebyshev",
     "check",
     "clipped",
+    "compare",
     "compose",
+    "conclude",
     "contract",
     "discover",
     "draw",
@@ -153,6 +178,7 @@ __all__ = [
     "load_run",
     "measured",
     "option",
+    "plan",
     "power_law",
     "predict",
     "prediction_errors",
@@ -160,12 +186,16 @@ __all__ = [
     "read_labels",
     "relative_errors",
     "report",
+    "reproduce",
     "resample",
     "resolve",
     "resume",
     "scalars",
     "solutions",
     "solve",
+    "statistics",
+    "studies",
     "train",
     "with_kernel",
+    "write_up",
 ]

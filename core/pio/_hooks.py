@@ -29,6 +29,7 @@ GROUP = "pio"
 
 hookspec = pluggy.HookspecMarker(GROUP)
 hookimpl = pluggy.HookimplMarker(GROUP)
+"""The mark of a hook: `@pio.hookimpl` above a function named `pio_equations`, say."""
 
 
 @dataclass(frozen=True)

@@ -79,10 +79,12 @@ class Plugin:
 
 @dataclass(frozen=True)
 class Registry:
-    """Everything that can be named. Made by `pio.discover()`.
+    """Everything that can be named, as `pio.discover()` finds it.
 
-    registry = pio.discover()
-    registry.make("equation", "kdv", {"delta": 0.1})
+        registry = pio.discover()
+        registry.make("equation", "kdv", {"delta": 0.1})
+
+    A thing is imported when it is first made.
     """
 
     entries: tuple[Entry, ...]
