@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -19,6 +20,11 @@ from jaxtyping import install_import_hook
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_dtype_promotion", "strict")
+
+# Programs that several tests compile are compiled once, in each process.
+programs = tempfile.TemporaryDirectory(prefix="pio-compiled-")
+jax.config.update("jax_compilation_cache_dir", programs.name)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 # Annotations of ours become checks: a shape in a signature is tested wherever it is used.
 install_import_hook(["pio", "pio_plugins"], "beartype.beartype")
@@ -122,3 +128,58 @@ HEAT = '''
 @pytest.fixture
 def heat() -> str:
     return HEAT
+
+
+@pytest.fixture
+def forged(tmp_path: Path) -> Callable[..., Path]:
+    """A run that has ended, written and not trained: `forged("tl", seed=1, errors=errors)`.
+
+    It has no parameters. Settings are given as `--set` has them, `{"arch.width": 8}`.
+    """
+    import json
+
+    import numpy as np
+
+    import pio
+    from pio._errors_file import ErrorsFile
+
+    registry = pio.discover()
+
+    def forged(
+        arch: str = "tl",
+        seed: int = 0,
+        errors: object = None,
+        *,
+        equation: str = "diffusion-reaction",
+        settings: dict[str, object] | None = None,
+        seconds: float = 100.0,
+        test_seed: int = 0,
+        fingerprint: str = "same",
+        reference: str = "fine",
+        version: int = 1,
+        state: str = "done",
+        path: str | None = None,
+    ) -> Path:
+        flags = {"equation.name": equation, "arch.name": arch, "preset": "smoke"}
+        config = pio.resolve(
+            registry, settings=settings, flags={**flags, "train.steps": 1000, "train.seed": seed}
+        )
+        home = tmp_path / (path or f"{arch}-{seed}")
+        home.mkdir(parents=True)
+        (home / "config.toml").write_text(config.toml())
+        (home / "environment.json").write_text(
+            json.dumps({"platform": "a machine", "devices": ["cpu: cpu"], "python": "3.11.0"})
+        )
+        values = np.linspace(0.01, 0.02, 30) if errors is None else np.asarray(errors, float)
+        ErrorsFile({reference: values}, test_seed, fingerprint, {reference: version}).write(home)
+        final = float(np.nanmean(values))
+        about = {"state": state, "steps": 1000, "step": 1000, "seconds": seconds, "error": final}
+        (home / "status.json").write_text(json.dumps(about))
+        lines = [
+            {"step": 50 * k, "seconds": seconds * k / 20, "error": final * (1 + 3 * (1 - k / 20))}
+            for k in range(1, 21)
+        ]
+        (home / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return home
+
+    return forged

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 from importlib.metadata import version
 
 import pytest
+
+from pio_cli._main import OWN
 
 ADDS = """
     import click
@@ -39,11 +43,22 @@ def test_listing_imports_no_heavy_library(arguments):
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
-def test_pio_alone_shows_how_to_begin(pio):
+def test_pio_alone_shows_what_to_type_first_and_no_more(pio):
     code, out, err = pio()
     assert (code, err) == (0, "")
+    assert len(out.splitlines()) < 24  # one screen
+    commands = re.findall(r"^  (pio .*?)(?:  .*)?$", out, re.MULTILINE)
+    assert len(commands) > 6
+    for line in commands:
+        name = shlex.split(line)[1]
+        assert name in OWN or name == "--help"
+
+
+def test_help_shows_every_command_and_how_to_begin(pio):
+    code, out, err = pio("--help")
+    assert (code, err) == (0, "")
     assert "To begin" in out
-    assert "describe" in out
+    assert all(f"\n  {name} " in out for name in OWN)
 
 
 def test_version(pio):
@@ -53,7 +68,7 @@ def test_version(pio):
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (["plugns"], "did you mean 'plugins'?"),
+        (["plugns"], "did you mean 'plugins' or 'plugin'?"),
         (["plugins", "--jsn"], "Did you mean '--json'?"),
         (["--plugins", "x.py"], "Did you mean '--plugin'?"),
         (["describe", "equation"], "Missing argument 'NAME'"),

@@ -13,11 +13,6 @@ PAGE = (Path(__file__).parents[2] / "docs" / "architectures.md").read_text(encod
 REGISTRY = pio.discover()
 
 
-def test_its_snippets_run():
-    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
-    exec(compile(code, "docs/architectures.md", "exec", dont_inherit=True), {"__name__": "page"})
-
-
 @pytest.mark.parametrize("kind", ["architecture", "embedding", "weighting"])
 def test_everything_of_ours_has_a_row(kind):
     for name, (entry, *_) in REGISTRY.of(kind).items():

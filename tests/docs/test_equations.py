@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pio
 
 PAGE = (Path(__file__).parents[2] / "docs" / "equations.md").read_text(encoding="utf-8")
-
-
-def test_its_snippets_run():
-    code = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
-    exec(compile(code, "docs/equations.md", "exec"), {"__name__": "__main__"})
 
 
 def test_every_equation_of_ours_and_its_references_are_on_it():
