@@ -133,19 +133,36 @@ def interruptible(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
+# Whether a signal has come since `terminable` was entered.
+_asked = threading.Event()
+
+
 @contextlib.contextmanager
 def terminable() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does."""
+    """SIGTERM ends a command as Ctrl-C does.
+
+    An exception raised by a handler is lost where it meets a callback of the garbage collector, of which JAX has
+    one. So the signal is also kept in mind: `asked` tells, and what runs long should look at it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def handle(number: int, frame: Any) -> None:
         del number, frame
+        _asked.set()
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, handle)
+    _asked.clear()
+    before = {n: signal.signal(n, handle) for n in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        _asked.clear()
+
+
+def asked() -> bool:
+    """Whether Ctrl-C or SIGTERM has come, outside of what is `interruptible`."""
+    return _asked.is_set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,8 @@ from pio._errors import PioError
 from pio._registry import Registry
 from pio_cli._compiled import use_compilation_cache
 from pio_cli._plugins import with_registry
-from pio_cli._progress import duration, terminable
+from pio_cli._progress import asked, duration, terminable
+from pio_cli.compare import draw_comparison, parse_margin
 from pio_cli.describe import settings
 from pio_cli.train import parse_duration, parse_seeds, watch
 
@@ -31,6 +32,18 @@ if TYPE_CHECKING:
 @click.option("--time-per-run", metavar="10m", help="As many steps as fit into this time.")
 @click.option("--steps", type=click.IntRange(1), metavar="N", help="So many steps a run.")
 @click.option("--set", "pairs", metavar="KEY=VALUE", multiple=True, help="Any option, of all runs.")
+@click.option(
+    "--margin",
+    metavar="0.1%",
+    help="The difference that counts as none.  [default: 0.2 × the baseline's least error]",
+)
+@click.option(
+    "--ranks",
+    type=click.Choice(["textbook", "published"]),
+    default="textbook",
+    show_default=True,
+    help="Ranks of the tests of equivalence: of |d ± margin|, or of |d| as the paper has it.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -51,6 +64,8 @@ def reproduce(
     time_per_run: str | None,
     steps: int | None,
     pairs: tuple[str, ...],
+    margin: str | None,
+    ranks: str,
     out: Path,
     as_json: bool,
     dry_run: bool,
@@ -59,6 +74,7 @@ def reproduce(
 
     Without STUDY, list the studies there are. What has ended is passed over and what was interrupted
     is resumed, so the same command continues where it was. A run that fails leaves the others alone.
+    The report is on all runs of the study that have ended, those of earlier commands too.
     """
     from pio import plan, studies
 
@@ -69,6 +85,7 @@ def reproduce(
     seconds = None if time_per_run is None else parse_duration(time_per_run, "--time-per-run")
     if seconds is not None and steps is not None:
         raise PioError("give --time-per-run or --steps, not both.")
+    tests = {"ranks": ranks, "margin": parse_margin(margin)}
     names = list(known) if study == "all" else [study]
     plans = [
         plan(
@@ -90,7 +107,13 @@ def reproduce(
         return 0
     worst = 0
     for each in plans:
-        code = _carry_out(each, as_json)
+        try:
+            code = _carry_out(each, as_json, tests)
+        except PioError as error:
+            if len(plans) == 1:
+                raise
+            click.echo(f"{each.name}: {error}", err=True)  # the other studies may still be well
+            code = 1
         if code == 130:
             click.echo("or continue all of it with the same `pio reproduce` command.", err=True)
             return code
@@ -98,43 +121,43 @@ def reproduce(
     return worst
 
 
-def _carry_out(plan: Plan, as_json: bool) -> int:
+def _carry_out(plan: Plan, as_json: bool, tests: dict[str, Any]) -> int:
     from pio import conclude
     from pio import reproduce as carry_out
 
     def say(text: str) -> None:
         click.echo(text, err=True)
 
-    tasks = list(plan.tasks())
-    todo = [task for task in tasks if task.state != "done"]
-    say(f"{plan.name}: {len(tasks)} runs, {len(tasks) - len(todo)} of them done before")
-
     def train(run: Run) -> bool:
         return watch(run, as_json=as_json) == 0
 
-    found = carry_out(plan, train=train, say=say)
-    if found.stopped:
-        return 130
-    lost = {str(path): why for path, why in found.failed.items()}
-    if len({run.config.arch.name for run in found.runs}) < 2:
-        say(f"{plan.name}: fewer than two architectures have ended, so nothing is compared.")
-        if as_json:
-            click.echo(json.dumps({"study": plan.name, "failed": lost}))
-        return 1 if lost else 0
-    say(f"{plan.name}: comparing {len(found.runs)} runs …")
-    written = conclude(plan, found.runs)
+    with plan.locked():
+        tasks = list(plan.tasks())
+        done = sum(task.state == "done" for task in tasks)
+        say(f"{plan.name}: {len(tasks)} runs, {done} of them done before")
+        found = carry_out(plan, train=train, say=say, stop=asked)
+        if found.stopped:
+            return 130
+        lost = {str(path): why for path, why in found.failed.items()}
+        about: dict[str, Any] = {"study": plan.name, "failed": lost}
+        if len({run.config.arch.name for run in found.runs}) < 2:
+            say(f"{plan.name}: fewer than two architectures have ended, so nothing is compared.")
+            if as_json:
+                click.echo(json.dumps(about))
+            return 1 if lost else 0
+        say(f"{plan.name}: comparing {len(found.runs)} runs …")
+        try:
+            written = conclude(plan, found.runs, failed=found.failed, **tests)
+        except PioError as error:
+            say(f"{plan.name} cannot be compared: {error}")
+            if as_json:
+                click.echo(json.dumps({**about, "error": str(error)}))
+            return 1
     for reference, (comparison, page) in written.items():
         if as_json:
-            about = {
-                "study": plan.name,
-                "reference": reference,
-                "report": str(page),
-                "failed": lost,
-            }
-            click.echo(json.dumps({**about, "variants": comparison.as_dicts()}))
+            told = {**about, "reference": reference, "report": str(page)}
+            click.echo(json.dumps({**told, "variants": comparison.as_dicts()}))
         else:
-            from pio_cli.compare import draw_comparison
-
             draw_comparison(comparison, page)
     for path, why in lost.items():
         say(f"failed: {path}: {why}")
@@ -178,7 +201,7 @@ def _show(plans: Iterable[Plan], as_json: bool) -> None:
     for plan in plans:
         takes = plan.estimates(lambda text: click.echo(text, err=True))
         for task in plan.tasks():
-            seconds = 0.0 if task.state == "done" else takes[task.arch]
+            seconds = task.left * takes[task.arch]
             total += seconds
             if as_json:
                 about = {"study": plan.name, "arch": task.arch, "seed": task.seed}

@@ -18,10 +18,11 @@ Given = str | os.PathLike[str] | Run
 
 
 def comparable(
-    runs: Iterable[Given], reference: str | None, registry: Registry
+    runs: Iterable[Given], baseline: Given | None, reference: str | None, registry: Registry
 ) -> tuple[dict[str, tuple[Run, ...]], dict[Path, ErrorsFile], str]:
     """Runs by variant, their errors by path, and the reference of these; whatever does not fit is refused."""
     opened = _distinct(run for given in runs for run in _open(given, registry))
+    opened += _further(opened, baseline, registry)
     if len(opened) < 2:
         raise PioError(
             f"a comparison needs two runs at least (got {len(opened)}); give more, as "
@@ -59,6 +60,18 @@ def _distinct(runs: Iterable[Run]) -> list[Run]:
     return list({run.path.resolve(): run for run in runs}.values())
 
 
+def _further(runs: Sequence[Run], baseline: Given | None, registry: Registry) -> list[Run]:
+    """The runs of a baseline that is a run or a directory of runs, and is not among those given."""
+    if baseline is None or os.fspath(baseline) in {run.config.arch.name for run in runs}:
+        return []
+    where = Path(baseline).resolve()
+    if any(where in (run.path.resolve(), run.path.resolve().parent) for run in runs):
+        return []
+    if (where / "config.toml").is_file() or any(where.glob("*/config.toml")):
+        return _distinct(_open(baseline, registry))
+    return []
+
+
 def _require_one_equation(runs: Sequence[Run]) -> None:
     first = runs[0]
     mine = first.config.equation
@@ -80,7 +93,8 @@ def _require_one_equation(runs: Sequence[Run]) -> None:
 def _require_ended(run: Run) -> None:
     status = run.status
     if status["state"] != "done":
-        where = f" at step {status['step']} of {status['steps']}" if "step" in status else ""
+        told = {"step", "steps"} <= status.keys()
+        where = f" at step {status['step']} of {status['steps']}" if told else ""
         raise PioError(
             f"run {run.path} has not ended (it is {status['state']}{where}); continue it with "
             f"`pio resume {run.path}`, or leave it out."

@@ -11,6 +11,7 @@ import numpy as np
 
 from pio._comparable import Given, comparable, find_baseline
 from pio._errors import PioError
+from pio._errors_file import ErrorsFile
 from pio._options import options
 from pio._published import Published
 from pio._recipe import Choice
@@ -18,7 +19,7 @@ from pio._registry import Registry, discover
 from pio._run import Run
 from pio._statistics import Statistics, check_ranks, statistics
 from pio._variant import Variant
-from pio._verdict import LEVEL, Verdict, verdicts
+from pio._verdict import LEVEL, SEEDS, Verdict, verdicts
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,8 @@ class Comparison:
     """Variants, the baseline last, with what is said of each. `pio.compare` makes one, `pio.write_up` a report.
 
     `statistics` and `verdicts` are by label, for all but the baseline. `functions` were drawn with
-    `seed` and measured against `reference`. `notes` are sentences that a reader should know.
+    `seed` and measured against `reference`; errors on the way are against `truth`. `notes` are sentences that
+    a reader should know.
     """
 
     title: str
@@ -42,6 +44,7 @@ class Comparison:
     level: float
     source: str
     notes: tuple[str, ...]
+    truth: str
 
     @property
     def others(self) -> tuple[Variant, ...]:
@@ -60,10 +63,20 @@ class Comparison:
     def reaches(self, variant: Variant) -> float | None:
         """Seconds of training after which it first had the baseline's final error; none if it never had.
 
-        Of the typical run of each, as far as the test error was measured on the way.
+        Of the typical run of each, as far as the test error was measured on the way: against `truth`, on the
+        test functions of training.
         """
-        goal = self.baseline.curve.errors
-        return variant.curve.reaches(goal[-1]) if len(goal) else None
+        goal = self.baseline.curve
+        if not len(goal.errors):
+            return None
+        if variant is self.baseline:
+            return float(goal.seconds[-1])  # it may have been as good before, and worse in between
+        return variant.curve.reaches(goal.errors[-1])
+
+    @property
+    def few(self) -> bool:
+        """Whether some variant has too few seeds for more than these networks to be spoken of."""
+        return min(len(v.runs) for v in self.variants) < SEEDS
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """One plain mapping per variant, as `pio compare --json` prints them."""
@@ -124,7 +137,8 @@ def compare(
     """Compare runs of one equation on one test set.
 
     Runs that differ only in the seed are one variant: their errors are averaged, function by
-    function, and tested against the baseline's. The baseline is an architecture, a label or a run.
+    function, and tested against the baseline's. The baseline is an architecture, a label or a run,
+    which need not be among the others.
     `published` has what others reported, by architecture or label, and `source` says who did; `notes` are
     sentences for the report.
 
@@ -138,7 +152,7 @@ def compare(
     if not 0 < level < 1:
         raise PioError(f"a level of significance lies between 0 and 1 (got {level}).")
     registry = discover() if registry is None else registry
-    groups, kept, name = comparable(runs, reference, registry)
+    groups, kept, name = comparable(runs, baseline, reference, registry)
     base = find_baseline(groups, baseline)
     reported = published or {}
     made = [
@@ -160,9 +174,11 @@ def compare(
         for v in others
     ]
     labels = [v.label for v in others]
-    said = verdicts(found, labels, chosen.label, level)
+    few = [v.label for v in others if min(len(v.runs), len(chosen.runs)) < SEEDS]
+    said = verdicts(found, labels, chosen.label, level, few=few)
     file = kept[chosen.runs[0].path]
     equation = chosen.config.equation
+    truth = next(iter(registry.make("equation", *equation).references))
     return Comparison(
         title=title or _named(equation, registry),
         equation=equation,
@@ -176,7 +192,13 @@ def compare(
         ranks=ranks,
         level=level,
         source=source,
-        notes=(*notes, *_remarks(made), *_overlaps(chosen, others, said)),
+        notes=(
+            *notes,
+            *_remarks(made),
+            *_overlaps(chosen, others, said),
+            *_on_the_way(made, file, name, truth),
+        ),
+        truth=truth,
     )
 
 
@@ -214,7 +236,12 @@ def _remarks(variants: Sequence[Variant]) -> Iterator[str]:
             "Each variant was trained with one seed. What is said holds for these networks on such test "
             "functions; how much another seed would change is not known."
         )
-    elif len(counts) > 1:
+    elif min(counts) < SEEDS:
+        yield (
+            f"With fewer than {SEEDS} seeds, what is said holds for these networks on such test functions. The "
+            "same architectures with other seeds may come out otherwise."
+        )
+    if len(counts) > 1:
         each = ", ".join(f"{v.label} {len(v.runs)}" for v in variants)
         yield f"The number of seeds differs: {each}. Averages over more seeds vary less."
     steps = {v.config.train.steps for v in variants}
@@ -252,14 +279,31 @@ def _overlaps(
         )
 
 
+def _on_the_way(
+    variants: Sequence[Variant], file: ErrorsFile, reference: str, truth: str
+) -> Iterator[str]:
+    """Training measures against the truth on its own test functions; a comparison may be on others."""
+    functions = {v.config.train.test_functions for v in variants}
+    if reference != truth or file.seed != 0 or functions != {file.functions}:
+        count = " or ".join(map(str, sorted(functions)))
+        yield (
+            f"Errors in the course of training, and so the time to the baseline’s error, are against {truth!r} on "
+            f"the {count} test functions of training, not against {reference!r} on the {file.functions} of seed "
+            f"{file.seed} that all else is about."
+        )
+
+
 def environment(run: Run) -> dict[str, Any]:
-    """`environment.json` of a run; nothing if it cannot be read."""
+    """`environment.json` of a run; nothing of what cannot be read."""
     try:
-        return dict(json.loads((run.path / "environment.json").read_text(encoding="utf-8")))
+        found = dict(json.loads((run.path / "environment.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return {}
+    # Only these are looked into.
+    kinds = {"devices": list, "plugins": list, "packages": dict}
+    return {k: v for k, v in found.items() if isinstance(v, kinds.get(k, object))}
 
 
 def _machine(run: Run) -> str:
     found = environment(run)
-    return f"{found.get('platform', 'unknown')} ({', '.join(found.get('devices', ()))})"
+    return f"{found.get('platform', 'unknown')} ({', '.join(map(str, found.get('devices', ())))})"

@@ -13,6 +13,7 @@ from pio._numbers import percent, ratio
 from pio._page_style import STYLE
 from pio._tables import Table
 from pio._variant import Variant, settings_of
+from pio._verdict import SEEDS
 
 # Nothing is fetched and nothing runs, whatever a name may hold.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -74,19 +75,22 @@ def _head(c: Comparison) -> Iterator[str]:
 
 def summary(c: Comparison) -> str:
     """The verdicts in a sentence or two."""
-    said = {
+    kinds = {
         "better": "better than",
         "equivalent": "equivalent to",
         "worse": "worse than",
         "undecided": "not told apart from",
     }
     parts = []
-    for kind, words in said.items():
+    for kind, words in kinds.items():
         names = [v.label for v in c.others if c.verdicts[v.label].kind == kind]
         if names:
             be = "is" if len(names) == 1 else "are"
             parts.append(f"{listed(names)} {be} {words} {c.baseline.label}")
-    return "; ".join(parts) + "."
+    said = "; ".join(parts) + "."
+    if not c.few:
+        return said
+    return f"Of these networks, {said} Other seeds may come out otherwise: there are fewer than {SEEDS}."
 
 
 def listed(names: Sequence[str]) -> str:
@@ -217,6 +221,7 @@ def _machine(c: Comparison) -> Iterator[str]:
     plugins = [
         f"{p.get('distribution') or p.get('file')} {p.get('version') or ''}".strip()
         for p in found.get("plugins", ())
+        if isinstance(p, Mapping)
     ]
     facts = {
         "Machine": str(found.get("platform", "not known")),

@@ -24,3 +24,9 @@ class Published(NamedTuple):
     median_difference: float | None = None
     glass: float | None = None
     spearman: float | None = None
+
+    @property
+    def alone(self) -> Published:
+        """Without what is beside the published baseline."""
+        beside = ("verdict", "share", "median_difference", "glass", "spearman")
+        return self._replace(**dict.fromkeys(beside))

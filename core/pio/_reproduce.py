@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from filelock import FileLock, Timeout
 
 from pio._compare import Comparison, compare
 from pio._config import PLUGINS, SCHEMA, Config, presets, resolve
+from pio._departures import Departures, departures
+from pio._equation import Equation
 from pio._errors import PioError, RunError
-from pio._errors_file import read_errors
+from pio._errors_file import ErrorsFile, fingerprint, read_errors
 from pio._files import write, writing
 from pio._registry import Registry, discover
 from pio._report import report
 from pio._run import Run, create_run, load_run, read_status
-from pio._session import estimate, follow, ready, within
+from pio._session import estimate, filling, follow, ready
+from pio._solutions import inputs_of_testset
 from pio._study import Study, find_study
 from pio._train import Trainer
 from pio._write_up import write_up
 
 
 class Task(NamedTuple):
-    """One run of a reproduction, and what has become of it: `missing`, or as its status says."""
+    """One run of a reproduction, and what has become of it: `missing`, or as its status says.
+
+    `left` is the share of its steps that are still to be taken.
+    """
 
     arch: str
     seed: int
     path: Path
     state: str
+    left: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,26 +74,25 @@ class Plan:
     def study(self) -> Study:
         return self._found[1]
 
-    def config(self, arch: str, preset: str | None = None) -> Config:
+    def config(self, arch: str) -> Config:
         """What a run of an architecture is, but for its seed, and its steps if a time decides them."""
-        own = preset is None or preset == self.preset
-        flags = {f"equation.{key}": value for key, value in self.study.options.items()}
-        flags |= {
-            "equation.name": self.equation,
-            "arch.name": arch,
-            "preset": preset or self.preset,
-        }
-        flags |= {"train.steps": self.steps} if own else {}
-        settings = {k: v for k, v in self.settings.items() if own or k.startswith("equation.")}
-        return resolve(self.registry, settings=settings, flags=flags)
+        flags = {**self._flags(arch), "preset": self.preset, "train.steps": self.steps}
+        return resolve(self.registry, settings=self.settings, flags=flags)
+
+    def _flags(self, arch: str) -> dict[str, Any]:
+        options = {f"equation.{key}": value for key, value in self.study.options.items()}
+        return {**options, "equation.name": self.equation, "arch.name": arch}
 
     def tasks(self) -> Iterator[Task]:
         """The runs there are to be, and how far each is."""
         for arch in self.archs:
             for seed in self.seeds:
                 path = self.directory / "runs" / f"{arch}-{seed}"
-                begun = (path / "config.toml").exists()
-                yield Task(arch, seed, path, read_status(path)["state"] if begun else "missing")
+                if not (path / "config.toml").exists():
+                    yield Task(arch, seed, path, "missing")
+                    continue
+                status = read_status(path)
+                yield Task(arch, seed, path, status["state"], _left(status))
 
     def estimates(self, say: Callable[[str], None] = lambda text: None) -> dict[str, float]:
         """The seconds that a run of each architecture takes; timed, unless a time is given."""
@@ -98,20 +106,30 @@ class Plan:
             found[arch] = cost.seconds(config.train.steps)
         return found
 
-    @property
-    def scaled(self) -> tuple[str, ...]:
-        """Each way in which this differs from the published setting: `steps 6000 (published: 120000)`."""
-        config = self.config(self.archs[0])
-        if "paper" not in presets(self.registry.make("equation", *config.equation)):
-            return ()
-        ours, theirs = (_flat(self.config(self.archs[0], p).as_dict()) for p in (None, "paper"))
-        if self.seconds is not None:
-            ours["steps"] = f"as many as fit into {self.seconds:g} s"
-        return tuple(
-            f"{key} {ours[key]} (published: {theirs[key]})"
-            for key in ours
-            if key in theirs and ours[key] != theirs[key]
-        )
+    # ------------------------------------------------------------------------------------------
+    # The published setting
+
+    def departures(self, archs: Sequence[str] | None = None) -> Departures | None:
+        """Each way in which this differs from the published setting; none if that is not known.
+
+        It is the preset `paper`, which not every equation has.
+        """
+        problem = self.registry.make("equation", self.equation, self.study.options)
+        if "paper" not in presets(problem):
+            return None
+        pairs = {}
+        for arch in archs or self.archs:
+            flags = {**self._flags(arch), "preset": "paper"}
+            # An architecture may need an option that only we give: of that one, nothing was published.
+            with contextlib.suppress(PioError):
+                pairs[arch] = (
+                    self.timed(arch) or self.config(arch),
+                    resolve(self.registry, flags=flags),
+                )
+        if not pairs:
+            return None
+        time = None if self.seconds is None else f"as many as fit into {self.seconds:g} s"
+        return departures(pairs, {} if time is None else {"steps": time})
 
     # ------------------------------------------------------------------------------------------
     # What is kept beside the runs: that a second call asks for the same, and the steps a time became
@@ -132,7 +150,8 @@ class Plan:
             return {"schema": SCHEMA, **self._asked, "timed": {}}
         try:
             kept = dict(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
+            kept["timed"] = {str(a): int(steps) for a, steps in kept.get("timed", {}).items()}
+        except (OSError, ValueError, TypeError, AttributeError) as error:
             raise PioError(f"{path} cannot be read: {error}; choose another --out.") from error
         for key, value in self._asked.items():
             if kept.get(key) != value:
@@ -142,24 +161,113 @@ class Plan:
                 )
         return kept
 
+    def _keep(self, kept: Mapping[str, Any]) -> None:
+        with writing(self.directory, begun=False):
+            write(self.directory / "plan.json", json.dumps(kept, indent=2) + "\n")
+
     def check(self) -> None:
         """Refuse, before anything is begun, what cannot be done."""
+        self._require_free_settings()
         for arch in self.archs:
             ready(self.config(arch), self.registry)
         self._kept()
 
-    def _timed(self, arch: str, say: Callable[[str], None]) -> Config:
-        """The config of an architecture, with the steps that fit its time, found once for all seeds."""
+    def _require_free_settings(self) -> None:
+        """Refuse settings that the study or another option decides: they would be passed over in silence."""
+        decided = {
+            "equation.name": f"the study {self.name!r} is of equation {self.equation!r}",
+            "arch.name": "a study has several architectures; choose with --archs",
+            "train.seed": "each architecture has several seeds; choose with --seeds",
+            "preset": "choose with --preset",
+        }
+        for key, value in self.study.options.items():
+            decided[f"equation.{key}"] = f"the study {self.name!r} has {key} = {value}"
+        if self.seconds is not None or self.steps is not None:
+            decided["train.steps"] = "a time or a number of steps is given already"
+        for key in self.settings:
+            if _whole(key) in decided:
+                raise PioError(f"{key!r} cannot be set here: {decided[_whole(key)]}.")
+
+    def timed(self, arch: str) -> Config | None:
+        """The config of an architecture with the steps that its time became; none while that is not known."""
         config = self.config(arch)
         if self.seconds is None:
             return config
-        kept = self._kept()
-        if arch not in kept["timed"]:
+        steps = self._kept()["timed"].get(arch)
+        if steps is None:
+            return None
+        return dataclasses.replace(config, train=dataclasses.replace(config.train, steps=steps))
+
+    def _time(self, arch: str, say: Callable[[str], None], stop: Callable[[], bool]) -> Config:
+        """The same, found once for all seeds."""
+        found = self.timed(arch)
+        if found is None:
+            assert self.seconds is not None
             say(f"timing {arch}, to fill {self.seconds:g} s …")
-            kept["timed"][arch] = within(config, self.registry, self.seconds).train.steps
-            write(self.directory / "plan.json", json.dumps(kept, indent=2) + "\n")
-        train = dataclasses.replace(config.train, steps=kept["timed"][arch])
-        return dataclasses.replace(config, train=train)
+            found = filling(self.config(arch), self.registry, self.seconds, stop=stop)
+            kept = self._kept()
+            kept["timed"][arch] = found.train.steps
+            self._keep(kept)
+        return found
+
+    # ------------------------------------------------------------------------------------------
+    # What runs are measured on, and who may write
+
+    @cached_property
+    def _problem(self) -> Equation:
+        problem: Equation = self.registry.make("equation", *self.config(self.archs[0]).equation)
+        return problem
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What errors are compared against: the published one first, then the truth."""
+        truth = next(iter(self._problem.references))
+        return tuple(dict.fromkeys([self.study.reference or truth, truth]))
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        """Of the test functions that training measures on."""
+        equation = self._problem
+        functions = self.config(self.archs[0]).train.test_functions
+        points = {name: np.asarray(equation.grid[name], float) for name in equation.domain.names}
+        return fingerprint(inputs_of_testset(equation, functions), points)
+
+    @cached_property
+    def _lock(self) -> FileLock:
+        return FileLock(self.directory / ".lock", timeout=0)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Alone with the directory. Within it, `reproduce` and `conclude` lock it again and are let in."""
+        with writing(self.directory, begun=False):
+            self.directory.mkdir(parents=True, exist_ok=True)
+            try:
+                self._lock.acquire()
+            except Timeout:
+                raise PioError(f"{self.directory} is being made by another process.") from None
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+
+def _left(status: Mapping[str, Any]) -> float:
+    """The share of its steps that a run has not taken."""
+    if status["state"] == "done":
+        return 0.0
+    try:
+        return min(1.0, max(0.0, 1.0 - int(status["step"]) / int(status["steps"])))
+    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+        return 1.0
+
+
+def _whole(key: str) -> str:
+    """The dotted name of a setting: `seed` is `train.seed`, `arch` is `arch.name`."""
+    section, _, name = key.partition(".")
+    section = {"architecture": "arch"}.get(section, section)
+    if name or section == "preset":
+        return f"{section}.{name}" if name else section
+    return f"{section}.name" if section in PLUGINS else f"train.{section}"
 
 
 def plan(
@@ -198,7 +306,10 @@ def plan(
 
 
 class Reproduction(NamedTuple):
-    """What came of a plan: the runs that ended, those that failed and why, and whether it was stopped."""
+    """What came of a plan: the runs that ended, those that failed and why, and whether it was stopped.
+
+    Runs that ended in earlier calls, of other architectures and seeds, are among them.
+    """
 
     runs: tuple[Run, ...]
     failed: Mapping[Path, str]
@@ -216,99 +327,164 @@ def reproduce(
     *,
     train: Callable[[Run], bool] = _quietly,
     say: Callable[[str], None] = lambda text: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Reproduction:
     """Train what is missing, resume what was interrupted, and pass over what has ended.
 
     `train` takes a run to its end and says whether it got there. A run that fails is reported and
-    leaves the others alone.
+    leaves the others alone. `stop` is asked before each run and while steps are timed.
     """
-    with writing(plan.directory, begun=False):
-        plan.directory.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(plan.directory / ".lock", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise PioError(f"{plan.directory} is being made by another process.") from None
     ended: list[Run] = []
     failed: dict[Path, str] = {}
     trainers: dict[str, Trainer] = {}
-    try:
-        with writing(plan.directory, begun=False):
-            write(plan.directory / "plan.json", json.dumps(plan._kept(), indent=2) + "\n")
-        for task in plan.tasks():
+    with plan.locked():
+        plan._keep(plan._kept())
+        tasks = list(plan.tasks())
+        for task in tasks:
+            if stop():
+                return Reproduction(tuple(ended), failed, stopped=True)
             try:
-                run = _open(plan, task, trainers, say)
-                if task.state != "done" and not train(run):
+                run = _open(plan, task, trainers, say, stop)
+                if task.state != "done" and (stop() or not train(run)):
                     return Reproduction(tuple(ended), failed, stopped=True)
-                _measure(run, plan.study.reference)
+                _measure(plan, run, say)
                 ended.append(run)
             except Exception as error:  # whatever a plugin raises: the other runs may still be well
                 failed[task.path] = str(error) or type(error).__name__
                 say(f"{task.path} failed: {failed[task.path]}")
-    finally:
-        lock.release()
-    return Reproduction(tuple(ended), failed)
+        for run in _earlier(plan, {task.path for task in tasks}):
+            try:
+                _measure(plan, run, say)
+                ended.append(run)
+            except Exception as error:
+                failed[run.path] = str(error) or type(error).__name__
+                say(f"{run.path} failed: {failed[run.path]}")
+    return Reproduction(tuple(_in_order(plan, ended)), failed)
+
+
+def _earlier(plan: Plan, known: Collection[Path]) -> Iterator[Run]:
+    """Runs that ended in earlier calls and are of this plan, but for the architecture and the seed."""
+    for path in sorted(p.parent for p in (plan.directory / "runs").glob("*/config.toml")):
+        if path in known or read_status(path)["state"] != "done":
+            continue
+        # A plugin that is not given this time, or a preset that has changed since: not one of these.
+        with contextlib.suppress(PioError):
+            run = load_run(path, plan.registry)
+            config = plan.timed(run.config.arch.name)
+            if config is not None and run.config == _reseeded(config, run.config.train.seed):
+                yield run
+
+
+def _reseeded(config: Config, seed: int) -> Config:
+    return dataclasses.replace(config, train=dataclasses.replace(config.train, seed=seed))
+
+
+def _in_order(plan: Plan, runs: Iterable[Run]) -> list[Run]:
+    """As the architectures are in the table, then as they were asked for, then by seed."""
+    order = list(dict.fromkeys([*plan.study.published, *plan.archs]))
+
+    def place(run: Run) -> tuple[int, str, int]:
+        arch = run.config.arch.name
+        return order.index(arch) if arch in order else len(order), arch, run.config.train.seed
+
+    return sorted(runs, key=place)
 
 
 def conclude(
-    plan: Plan, runs: Sequence[Run], say: Callable[[str], None] = lambda text: None
+    plan: Plan,
+    runs: Sequence[Run],
+    say: Callable[[str], None] = lambda text: None,
+    *,
+    failed: Mapping[Path, str] | None = None,
+    ranks: str = "textbook",
+    margin: float | None = None,
 ) -> dict[str, tuple[Comparison, Path]]:
     """Compare runs of a plan and write that up, by reference: the published one first, then the truth.
 
-    Published numbers stand beside ours only where both were measured against the same.
+    Published numbers stand beside ours only where both were measured against the same, and what
+    was published beside a baseline only where ours is that one. Runs that `failed` are named.
     """
     study = plan.study
-    truth = next(iter(plan.registry.make("equation", plan.equation, study.options).references))
     archs = list(dict.fromkeys(run.config.arch.name for run in runs))
-    baseline = study.baseline if study.baseline in archs else archs[0]
+    baseline = study.baseline if study.baseline in archs else (*archs, study.baseline)[0]
+    published = {
+        arch: row if baseline == study.baseline else row.alone
+        for arch, row in study.published.items()
+    }
     found = {}
-    for reference in dict.fromkeys([study.reference or truth, truth]):
-        same = reference == (study.reference or truth)
-        comparison = compare(
-            runs,
-            baseline,
-            reference=reference,
-            published=study.published if same else None,
-            source=study.source if same else "",
-            notes=_notes(plan, archs, baseline, reference, same),
-            registry=plan.registry,
-        )
-        out = plan.directory / f"against-{reference}"
-        found[reference] = (comparison, write_up(comparison, out, say=say))
+    with plan.locked():
+        for reference in plan.references:
+            same = reference == plan.references[0]
+            comparison = compare(
+                runs,
+                baseline,
+                reference=reference,
+                ranks=ranks,
+                margin=margin,
+                published=published if same else None,
+                source=study.source if same else "",
+                notes=[
+                    *_notes(plan, archs, baseline, reference, same),
+                    *_failures(plan, failed or {}),
+                ],
+                registry=plan.registry,
+            )
+            out = plan.directory / f"against-{reference}"
+            found[reference] = (comparison, write_up(comparison, out, say=say))
     return found
 
 
 def _notes(
     plan: Plan, archs: Sequence[str], baseline: str, reference: str, same: bool
-) -> list[str]:
-    scaled = plan.scaled
-    setting = (
-        f"Scaled down: this is the preset {plan.preset!r}, not the published setting. It has {'; '.join(scaled)}."
-        if scaled
-        else "This is the published setting."
-    )
-    beside = (
-        f"Published numbers are those of {plan.study.source}, from another machine."
-        if same
-        else f"Errors against {reference!r} were not published, so none stand beside these."
-    )
-    notes = [setting, beside]
+) -> Iterator[str]:
+    departures = plan.departures(archs)
+    yield _setting(plan, departures)
+    if same:
+        yield f"Published numbers are those of {plan.study.source}, from another machine."
+        if departures is not None and departures.other_problem:
+            yield "They are of another problem: the equation has other options here."
+    else:
+        yield f"Errors against {reference!r} were not published, so none stand beside these."
     if lacking := [arch for arch in plan.study.published if arch not in archs]:
-        notes.append(f"Not here, but in the published table: {', '.join(lacking)}.")
+        yield f"Not here, but in the published table: {', '.join(lacking)}."
     if baseline != plan.study.baseline:
-        notes.append(
-            f"{baseline} is the baseline here; the published one is {plan.study.baseline}."
+        yield (
+            f"{baseline} is the baseline here; the published one is {plan.study.baseline}. What was published "
+            "beside that one is left out."
         )
-    return notes
 
 
-def _open(plan: Plan, task: Task, trainers: dict[str, Trainer], say: Callable[[str], None]) -> Run:
+def _setting(plan: Plan, departures: Departures | None) -> str:
+    if departures is None:
+        return "The published setting is not known to pio, so what differs is not listed."
+    if not departures.each:
+        return "This is the published setting."
+    listed = "; ".join(departures.each)
+    if not departures.smaller:
+        return f"Differs from the published setting: {listed}."
+    preset = "" if plan.preset == "paper" else f", this is the preset {plan.preset!r}"
+    return f"Scaled down from the published setting{preset}: {listed}."
+
+
+def _failures(plan: Plan, failed: Mapping[Path, str]) -> Iterator[str]:
+    if failed:
+        each = "; ".join(f"{path.name} ({why.strip().rstrip('.')})" for path, why in failed.items())
+        yield f"Failed, and so left out: {each}."
+
+
+def _open(
+    plan: Plan,
+    task: Task,
+    trainers: dict[str, Trainer],
+    say: Callable[[str], None],
+    stop: Callable[[], bool],
+) -> Run:
     """The run of a task, made if it is missing. One compiled program serves all seeds of an architecture."""
     if task.state == "done":
         return load_run(task.path, plan.registry)
     if task.arch not in trainers:
         trainers.clear()  # the last one's program and functions are not needed any more
-        trainers[task.arch] = ready(plan._timed(task.arch, say), plan.registry)
+        trainers[task.arch] = ready(plan._time(task.arch, say, stop), plan.registry)
     trainer = trainers[task.arch] = trainers[task.arch].reseeded(task.seed)
     if task.state == "missing":
         run = create_run(trainer.config, plan.registry, task.path)
@@ -320,34 +496,27 @@ def _open(plan: Plan, task: Task, trainers: dict[str, Trainer], say: Callable[[s
     return run
 
 
-def _measure(run: Run, reference: str | None) -> None:
-    """See that errors against the published reference are there too."""
-    if reference is not None and reference not in read_errors(run.path).errors:
+def _measure(plan: Plan, run: Run, say: Callable[[str], None]) -> None:
+    """See that errors are there, on the functions of the others, against all that is compared with."""
+    kept = None
+    with contextlib.suppress(PioError):  # missing or damaged, which another measurement mends
+        kept = read_errors(run.path)
+    if kept is None or not _serves(plan, kept):
+        say(f"measuring {run.path} …")
         report(run, figures=False)
+        kept = read_errors(run.path)
+    for reference in plan.references:
+        errors = kept.errors[reference]
+        if bad := int((~np.isfinite(errors)).sum()):
+            raise RunError(
+                f"its error is no finite number on {bad} of {len(errors)} test functions; move it away, "
+                "and it is trained again."
+            )
 
 
-def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a config that a reader would ask for, by name. Of most plugins, the name is enough."""
-    found = {key: value for key, value in config["train"].items() if key not in _ASIDE}
-    for section in PLUGINS:
-        if section == "equation":
-            found |= {f"equation.{key}": value for key, value in config[section].items()}
-        elif section == "arch":
-            sizes = {k: v for k, v in config[section].items() if k in ("width", "depth")}
-            found |= {f"network {key}": value for key, value in sizes.items()}
-        else:
-            found[section] = config[section]["name"]
-    sampling = config["sampling"]
-    points = ("batch", "residual", "functions", "points")
-    found["batches of"] = f"{sampling['kind']} " + ", ".join(
-        f"{key} {_plainly(sampling[key])}" for key in points if key in sampling
+def _serves(plan: Plan, kept: ErrorsFile) -> bool:
+    known = plan._problem.references
+    return kept.fingerprint == plan._fingerprint and all(
+        name in kept.errors and kept.versions.get(name) == known[name].version
+        for name in plan.references
     )
-    return found
-
-
-# Settings of `[train]` that are no part of a recipe.
-_ASIDE = ("seed", "evaluations", "rows", "init_from")
-
-
-def _plainly(value: Any) -> str:
-    return " × ".join(map(str, value.values())) if isinstance(value, Mapping) else str(value)

@@ -196,8 +196,13 @@ class Estimate(NamedTuple):
         )
 
 
-def estimate(trainer: Trainer, seconds: float = 3.0) -> Estimate:
-    """Compile, and time some steps for about so many seconds. Nothing is kept of them."""
+def estimate(
+    trainer: Trainer, seconds: float = 3.0, *, stop: Callable[[], bool] = lambda: False
+) -> Estimate:
+    """Compile, and time some steps for about so many seconds. Nothing is kept of them.
+
+    `stop` is asked after every host call; once it says so, this ends as Ctrl-C would end it.
+    """
     state = trainer.init()
     count = sum(a.size for a in jax.tree.leaves(state.params))
     _ = trainer.program
@@ -212,6 +217,8 @@ def estimate(trainer: Trainer, seconds: float = 3.0) -> Estimate:
         state = trainer.advance(state, chunk)
         spent += time.perf_counter() - start
         done += chunk
+        if stop():
+            raise KeyboardInterrupt
         chunk = max(1, min(2 * chunk, round((seconds - spent) * done / spent)))
     train = trainer.config.train
     evaluations = sum(map(trainer.evaluates_at, range(1, train.steps + 1)))
@@ -238,6 +245,27 @@ def within(config: Config, registry: Registry, seconds: float) -> Config:
         raise PioError(
             f"{seconds:g} s are too short: to start takes {seconds - left:.0f} s and a step "
             f"{cost.step_seconds:.2g} s; give more time, or --steps."
+        )
+    return dataclasses.replace(config, train=dataclasses.replace(config.train, steps=steps))
+
+
+def filling(
+    config: Config,
+    registry: Registry,
+    seconds: float,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+) -> Config:
+    """The config with as many steps as can be taken in the time, which is that of training alone.
+
+    Where several configs get the same time, none should pay for what only the first has to make,
+    the test set and what the compiler keeps; so starting and measuring come on top.
+    """
+    cost = estimate(Trainer.of(config, registry), min(5.0, 0.05 * seconds), stop=stop)
+    steps = int(seconds / cost.step_seconds)
+    if steps < 1:
+        raise PioError(
+            f"{seconds:g} s are too short: a step takes {cost.step_seconds:.2g} s; give more time, or --steps."
         )
     return dataclasses.replace(config, train=dataclasses.replace(config.train, steps=steps))
 

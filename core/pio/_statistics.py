@@ -70,7 +70,8 @@ def statistics(
 ) -> Statistics:
     """Everything that is said of a pair. `names` are what messages call them."""
     variant, baseline = paired(variant, baseline, names)
-    d = variant - baseline
+    # Errors that are equal but for rounding are equal.
+    d = np.where(np.isclose(variant, baseline, rtol=1e-14, atol=0.0), 0.0, variant - baseline)
     margin = default_margin(baseline, names[1]) if margin is None else checked_margin(margin)
     lower, upper = equivalence(d, margin, ranks)
     low, high = interval(d, confidence)
@@ -170,7 +171,9 @@ def lean(d: Errors) -> int:
 
 def _tied(d: Errors) -> Errors:
     """Differences of which those that are equal but for rounding are equal."""
-    scale = 2.0 ** np.frexp(np.abs(d).max())[1]
+    # Of the size of most of them: beside one that is huge, small ones are still told apart.
+    typical = float(np.median(np.abs(d))) or float(np.abs(d).max())
+    scale = 2.0 ** np.frexp(typical)[1]
     return np.asarray(np.round(d / scale, 13) * scale)
 
 

@@ -27,11 +27,11 @@ class Curve(NamedTuple):
 
     @classmethod
     def of(cls, run: Run) -> Curve:
-        records = [r for r in run.metrics() if r.get("error") is not None]
-        return cls(
-            np.array([r["seconds"] for r in records], float),
-            np.array([r["error"] for r in records], float),
-        )
+        records = [(r.get("seconds"), r.get("error")) for r in run.metrics()]
+        # A line that does not say when, or what, says nothing.
+        known = [pair for pair in records if all(isinstance(v, (int, float)) for v in pair)]
+        found = np.array(known, float).reshape(-1, 2)
+        return cls(found[:, 0], found[:, 1])
 
     def reaches(self, error: float) -> float | None:
         """The seconds after which it first was so small; none if it never was."""

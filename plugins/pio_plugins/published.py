@@ -53,6 +53,7 @@ ADVECTION = {
 }
 
 DIFFUSION_REACTION = {
+    # Against the scheme on 101 × 101 points, 0.023 % from the one on 801 × 801.
     "diffusion-reaction": Study(
         _rows(
             {
@@ -66,6 +67,7 @@ DIFFUSION_REACTION = {
             {"tl": ("equivalent", 64.9, -0.0127, None, 0.769)},
         ),
         SOURCE,
+        reference="published",
     )
 }
 

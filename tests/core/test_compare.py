@@ -113,6 +113,18 @@ def test_the_baseline_is_an_architecture_a_label_or_a_run(forged, tmp_path):
     assert pio.compare([tl, modified]).baseline.label == "modified"
 
 
+def test_a_baseline_that_is_a_run_need_not_be_among_the_others(forged):
+    tl, modified = forged("tl"), forged("modified", path="base/0")
+    for baseline in (modified, modified.parent, pio.load_run(modified)):
+        found = pio.compare([tl], baseline)
+        assert [v.label for v in found.variants] == ["tl", "modified"]
+
+
+def test_of_a_directory_that_holds_a_given_run_no_more_is_taken(forged):
+    runs = [forged("tl"), *(forged("modified", seed, path=f"base/{seed}") for seed in (0, 1))]
+    assert pio.compare(runs[:2], runs[1].parent).baseline.seeds == (0,)
+
+
 def test_a_baseline_that_is_not_there_is_refused(forged):
     runs = [forged("tl"), forged("bxtg")]
     assert "there is bxtg, tl" in refused("none of the runs is of the usual baseline", *runs)
@@ -185,6 +197,42 @@ def test_another_reference_may_be_asked_for(forged):
     assert "box" in refused("no reference 'boxx'; did you mean 'box'", *runs, reference="boxx")
 
 
+def test_errors_on_the_way_are_said_to_be_others_where_they_are(forged):
+    runs = [forged(arch, settings={"train.test_functions": 30}) for arch in ("tl", "modified")]
+    assert "course of training" not in " ".join(pio.compare(runs).notes)
+    for run in runs:
+        ErrorsFile({"fine": BASE, "published": BASE}, 0, "same", {}).write(run)
+    (note,) = [n for n in pio.compare(runs, reference="published").notes if "course of" in n]
+    assert "against 'fine' on the 30 test functions of training, not against 'published'" in note
+    for run in runs:
+        ErrorsFile({"fine": BASE}, 7, "same", {}).write(run)
+    assert "on the 30 of seed 7" in " ".join(pio.compare(runs).notes)
+
+
+def test_the_baseline_has_its_error_at_its_end(forged):
+    tl, modified = forged("tl"), forged("modified")
+    lines = [{"seconds": t, "error": e} for t, e in ((10, 0.01), (20, 0.03), (100, 0.02))]
+    (modified / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    found = pio.compare([tl, modified])
+    assert found.reaches(found.baseline) == 100.0
+
+
+def test_few_seeds_are_told_in_the_verdict_and_the_notes(forged):
+    def compared(count):
+        runs = [
+            forged(a, s, e * BASE, path=f"{count}/{a}{s}")
+            for a, e in (("tl", 0.5), ("modified", 1.0))
+            for s in range(count)
+        ]
+        return pio.compare(runs)
+
+    few, enough = compared(4), compared(5)
+    assert few.verdicts["tl"].words.startswith("Of these networks, tl is better")
+    assert "fewer than 5 seeds" in " ".join(few.notes)
+    assert enough.verdicts["tl"].words.startswith("tl is better")
+    assert "fewer than" not in " ".join(enough.notes)
+
+
 # ---------------------------------------------------------------------------------------------
 # What cannot be compared
 
@@ -224,6 +272,24 @@ def test_different_options_are_refused_naming_both(forged):
 )
 def test_runs_that_cannot_be_compared_are_refused(forged, change, words):
     refused(words, forged("tl"), forged("modified", **change))
+
+
+@pytest.mark.parametrize("text", ["[1]", "{}", '{"state": "failed", "step": 3}', '{"state": 1}'])
+def test_a_status_that_says_little_is_no_end(forged, text):
+    tl, modified = forged("tl"), forged("modified")
+    (modified / "status.json").write_text(text)
+    refused(f"run {modified} has not ended .it is (damaged|failed).; continue it with", tl, modified)
+
+
+def test_what_is_kept_beside_a_run_may_be_damaged(forged, tmp_path):
+    tl, modified = forged("tl"), forged("modified")
+    (tl / "environment.json").write_text('{"devices": null, "plugins": [1], "packages": 3}')
+    (tl / "metrics.jsonl").write_text(
+        '{"error": 0.1}\n{"error": "x", "seconds": 1}\n{"error": 0.2, "seconds": 3.0}\n'
+    )
+    found = pio.compare([tl, modified], tl)
+    assert found.baseline.curve.seconds.tolist() == [3.0]
+    assert pio.write_up(found, tmp_path / "out").exists()
 
 
 def test_missing_errors_are_said_with_what_to_do(forged):

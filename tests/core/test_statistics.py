@@ -243,3 +243,14 @@ def test_a_margin_is_positive_and_ranks_have_names():
 def test_with_a_margin_a_baseline_may_be_exact():
     b = np.r_[0.0, errors(20)]
     assert statistics(b, b, margin=0.001).p_equivalent < 0.05
+
+
+def test_one_huge_difference_does_not_make_small_ones_equal():
+    d = np.r_[np.linspace(1e-3, 2e-3, 30), 1e12]
+    assert difference(d) == pytest.approx(stats.wilcoxon(d).pvalue)
+
+
+def test_errors_that_differ_by_rounding_are_equal():
+    baseline = errors(30)
+    found = statistics(baseline * (1 + 2e-16), baseline)
+    assert found.p_different == 1.0

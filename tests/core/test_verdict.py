@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given
 
 from pio._statistics import statistics
 from pio._verdict import verdicts
@@ -21,7 +23,7 @@ def verdict(variant, baseline=BASE, **options):
     [
         ("better", 0.7 * BASE, "tl is better than modified (p < 0.001)"),
         ("worse", 1.3 * BASE, "error is larger by"),
-        ("worse", 3.0 * BASE, "2.0 times the baseline’s median error"),
+        ("worse", 3.0 * BASE, "200 % of the baseline’s median error"),
         ("equivalent", BASE + 1e-6 * NOISE, "tl is equivalent to modified: in the median"),
         ("equivalent", BASE + 1e-5, "though by more than nothing (p < 0.001)"),
         ("undecided", BASE + 0.004 * NOISE, "neither be told apart nor called equivalent"),
@@ -65,3 +67,33 @@ def test_several_variants_are_held_to_more():
     assert verdict(shifted, margin=1e-4).kind == "worse"
     assert [v.kind for v in many] == ["undecided"] * 6
     assert many[0].p_different == pytest.approx(6 * alone.p_different)
+
+
+@given(
+    d=st.lists(st.integers(-60, 60), min_size=14, max_size=25),
+    margin=st.integers(1, 40),
+    ranks=st.sampled_from(["textbook", "published"]),
+)
+def test_what_is_equivalent_has_a_median_within_the_margin(d, margin, ranks):
+    d = np.array(d) / 512
+    baseline = np.full(len(d), 0.5)
+    found = verdict(baseline + d, baseline, margin=margin / 512, ranks=ranks)
+    if found.kind == "equivalent":
+        assert abs(np.median(baseline + d - baseline)) < margin / 512
+
+
+def test_a_median_beyond_the_margin_is_not_called_equivalent():
+    # Just over half are a little worse than the margin, the others much better than it.
+    d = np.r_[np.full(53, 1.01e-3), np.linspace(-8e-4, -1e-5, 47)]
+    baseline = np.linspace(0.01, 0.02, 100)
+    found = verdict(baseline + d, baseline, margin=1e-3)
+    assert found.p_equivalent < 0.05
+    assert found.kind == "undecided"
+    assert "the median and the ranks disagree" in found.words
+
+
+def test_of_few_seeds_only_these_networks_are_spoken_of():
+    found = statistics(0.7 * BASE, BASE)
+    few, many = verdicts([found, found], ["tl", "bx"], "modified", few=["tl"])
+    assert few.words.startswith("Of these networks, tl is better than modified")
+    assert many.words.startswith("bx is better than modified")
