@@ -33,6 +33,12 @@ class Net:
             h = jnp.tanh(pio.Join(5, "trunk")(inputs["trunk"]))
             if self.mode == "averaging":
                 h = jnp.broadcast_to(jnp.mean(h, 1, keepdims=True), h.shape)
+            if self.mode == "normalised":
+                b = (b - b.mean(0)) / (b.std(0) + 0.1)
+            if self.mode == "centred":
+                b = b - inputs["branch"][0].mean()
+            if self.mode == "first":
+                b = b - inputs["branch"][0][:1].sum()
             if self.mode == "impure":
                 h = h * np.random.default_rng().uniform(0.5, 1.5, 5)
             if self.mode == "infinite":
@@ -66,6 +72,14 @@ def test_a_sound_network_passes_every_check():
         ("blind", "reads", "nothing of the input function u", "read u"),
         ("keyless", "initialises", "the same parameters whatever the key is", "key"),
         ("averaging", "axes", "an axis is lost, mixed or averaged over", "channels"),
+        (
+            "normalised",
+            "axes",
+            "of function 0 changes by .* when the other functions",
+            "first axis",
+        ),
+        ("centred", "axes", "of function 0 changes by .* when the other functions", "first axis"),
+        ("first", "axes", "of function 2 changes by .* batch do", "or index"),
         ("impure", "compiles", "when it is traced a second time", "random"),
         ("infinite", "trains", "not finite", "derivative is infinite"),
         ("flat", "outputs", r"shape \(12,\) at a batch of shape \(2, 2, 3\)", "aligned axes"),

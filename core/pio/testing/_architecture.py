@@ -147,9 +147,29 @@ def axes(subject: Subject) -> None:
             distance < 1e-7,
             f"{subject.noun} differs by {distance:.2g} (relative) between a block of functions × points and the same "
             "points as pairs, fewer of them: an axis is lost, mixed or averaged over.",
-            "leave the axes (f, x, t) alone, and mix the last one, the channels, only: matrix products and "
-            "functions point by point. pio.Join puts features of different axes together.",
+            _POINT_BY_POINT,
         )
+    # Pairs repeat every function, so a mean over functions is the same in both: change the others, too.
+    u = jnp.asarray(functions(m.equation))
+    said = compiled(m.apply)
+    among = said(parameters(m), whole)
+    for k, others in ((0, "do"), (len(u) - 1, "do"), (0, "go")):
+        given = u[:1] if others == "go" else (1.3 * u[::-1] + 0.2).at[k].set(u[k])
+        other = said(parameters(m), block(m.equation, given))
+        distance = max(gap(among[name][k], other[name][k]) for name in among)
+        require(
+            distance < 1e-9,
+            f"what {subject.noun} says of function {k} changes by {distance:.2g} (relative) when the other functions of "
+            f"the batch {others}.",
+            "take no mean, norm, maximum or index over the first axis, and no sum over a whole array: u.mean() is over "
+            "functions too, u.mean(-1) over the sensors of each.",
+        )
+
+
+_POINT_BY_POINT = (
+    "leave the axes (f, x, t) alone, and mix the last one, the channels, only: matrix products and functions point by "
+    "point. pio.Join puts features of different axes together."
+)
 
 
 @check("architecture", after="makes reads outputs")
