@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -34,7 +35,8 @@ def looks(comparison: Comparison) -> dict[str, dict[str, Any]]:
         v.label: {
             "color": COLOURS[k % len(COLOURS)],
             "marker": MARKERS[k % len(MARKERS)],
-            "linestyle": LINES[k // len(COLOURS) % len(LINES)],
+            # With every second round of colours the lines move on by one, so that no pair comes twice.
+            "linestyle": LINES[(k + k // 12) % len(LINES)],
         }
         for k, v in enumerate(comparison.others)
     }
@@ -45,18 +47,20 @@ def looks(comparison: Comparison) -> dict[str, dict[str, Any]]:
 def times(comparison: Comparison) -> Figure:
     """The mean error over the time of a step, relative to the baseline's; published ones are hollow."""
     base = comparison.baseline
-    with house_figure((6.6, 3.9), f"{comparison.title}: error and time per step") as figure:
+    labels = [_wrapped(v.label) for v in comparison.variants]
+    size = (6.6, 3.7 + _legend_height(labels))
+    with house_figure(size, f"{comparison.title}: error and time per step") as figure:
         panel = figure.subplots()
         for v in comparison.variants:
             look = looks(comparison)[v.label]
-            size = 13 if v is base else 7.5
+            large = 13 if v is base else 7.5
             place = (comparison.ratio(v), v.mean)
             if v.spread:
                 low = min(v.spread, 0.9 * v.mean)  # a log axis has no room for less than nothing
                 panel.errorbar(
                     *place, yerr=[[low], [v.spread]], color=look["color"], lw=1, capsize=2
                 )
-            style = {"marker": look["marker"], "ms": size, "ls": "", "color": look["color"]}
+            style = {"marker": look["marker"], "ms": large, "ls": "", "color": look["color"]}
             panel.plot(*place, label=_wrapped(v.label), zorder=3, **style)
             theirs = _published_place(v, base)
             if theirs is not None:
@@ -67,13 +71,16 @@ def times(comparison: Comparison) -> Figure:
             panel.errorbar([], [], yerr=[], color=INK, lw=1, capsize=2, label="bar: std over seeds")
         panel.set(
             xlabel=_wrapped(f"time per step / that of {base.label}"),
-            ylabel="mean relative L2 error on test functions",
+            ylabel=_wrapped(f"mean relative L2 error against {comparison.reference}", 44),
         )
         panel.axvline(1.0, color=FAINT, lw=1, zorder=0)
         panel.margins(x=0.12, y=0.15)
         panel.set_xlim(left=max(0.0, panel.get_xlim()[0]))
-        _percent_axis(panel, "y", [v.mean for v in comparison.variants])
-        figure.legend(loc="outside right upper", frameon=False)
+        places = [_published_place(v, base) for v in comparison.variants]
+        _percent_axis(
+            panel, "y", [*(v.mean for v in comparison.variants), *(p[1] for p in places if p)]
+        )
+        _legend(figure, labels)
     return figure
 
 
@@ -90,52 +97,77 @@ def progress(comparison: Comparison) -> Figure:
     A line is the typical run of a variant; the others' are thin.
     """
     base = comparison.baseline
-    with house_figure((8.2, 4.0), f"{comparison.title}: error and time of training") as figure:
+    labels = [_wrapped(_said(comparison, v), 40) for v in comparison.variants]
+    size = (7.6, 3.8 + _legend_height(labels))
+    with house_figure(size, f"{comparison.title}: error and time of training") as figure:
         panel = figure.subplots()
         goal = base.curve.errors[-1:]
         latest = max(c.seconds.max(initial=0) for v in comparison.variants for c in v.curves)
         unit, per = ("min", 60.0) if latest > 180 else ("s", 1.0)
         seen: list[float] = []
-        for v in comparison.variants:
+        for k, (v, label) in enumerate(zip(comparison.variants, labels, strict=True)):
             look = looks(comparison)[v.label]
             plain = {"color": look["color"], "linestyle": look["linestyle"]}
+            # Marks tell lines apart for those who see no colours. Each begins elsewhere, so as not to cover another.
+            marks = {} if v is base else {"marker": look["marker"], "ms": 4.5}
             for curve in v.curves:
-                strength: dict[str, Any] = (
-                    {"lw": 1.7} if curve is v.curve else {"lw": 0.7, "alpha": 0.35}
-                )
-                panel.plot(curve.seconds / per, curve.errors, **plain, **strength)
                 seen += curve.errors.tolist()
+                if curve is not v.curve:
+                    panel.plot(curve.seconds / per, curve.errors, lw=0.7, alpha=0.35, **plain)
+            every = max(1, len(v.curve.seconds) // 5)
+            some = {**marks, "markevery": (k % every, every)} if marks else {}
+            panel.plot(v.curve.seconds / per, v.curve.errors, lw=1.7, **plain, **some)
             reached = comparison.reaches(v)
-            if len(goal) and reached is not None and v is not base:
+            if reached is not None and v is not base:
                 panel.plot(
                     reached / per,
                     v.curve.errors[v.curve.seconds >= reached][0],
                     marker=look["marker"],
                     color=look["color"],
-                    ms=7,
+                    ms=9,
                     mec="white",
                     zorder=4,
                 )
-            panel.plot([], [], label=_wrapped(_said(comparison, v)), lw=1.7, **plain)
+            panel.plot([], [], label=label, lw=1.7, **plain, **marks)
         if len(goal):
             end = float(base.curve.seconds[-1])
             panel.axhline(goal[0], color=INK, lw=0.9, ls=":", zorder=0)
             panel.plot(end / per, goal[0], marker="*", color=INK, ms=12, mec="white", zorder=4)
         panel.set(
             xlabel=f"time of training ({unit})",
-            ylabel="mean relative L2 error on test functions",
+            ylabel=_wrapped(f"mean relative L2 error against {comparison.truth}", 44),
             xlim=(0, None),
         )
         _percent_axis(panel, "y", seen)
         title = f"time to {base.label}’s final error" + (f", {goal[0]:.2%}" if len(goal) else "")
-        figure.legend(
-            loc="outside right upper",
-            frameon=False,
-            labelspacing=0.8,
-            title=_wrapped(title),
-            alignment="left",
-        )
+        _legend(figure, labels, title)
     return figure
+
+
+# Below the axes, where it is seen on a phone too and has room for many.
+
+
+def _legend(figure: Figure, labels: Sequence[str], title: str | None = None) -> None:
+    figure.legend(
+        loc="outside lower left",
+        frameon=False,
+        ncols=_columns(labels),
+        labelspacing=0.6,
+        title=None if title is None else _wrapped(title, 60),
+        alignment="left",
+    )
+
+
+def _columns(labels: Sequence[str]) -> int:
+    longest = max(len(line) for label in labels for line in label.splitlines())
+    return 2 if longest > 20 else 3
+
+
+def _legend_height(labels: Sequence[str]) -> float:
+    """The inches that a legend takes, with its title and two lines more that it may have."""
+    rows = -(-(len(labels) + 2) // _columns(labels))
+    lines = max(label.count("\n") + 1 for label in labels)
+    return 0.4 + 0.2 * rows * lines
 
 
 def _said(comparison: Comparison, v: Variant) -> str:
@@ -258,8 +290,8 @@ def _percent_axis(panel: Axes, axis: Literal["x", "y"], values: Any) -> None:
     panel.tick_params(axis=axis, which="both", length=3, pad=3.5)
 
 
-def _wrapped(label: str) -> str:
-    return textwrap.fill(label, 34).replace("$", r"\$")  # which would begin a formula
+def _wrapped(label: str, width: int = 34) -> str:
+    return textwrap.fill(label, width).replace("$", r"\$")  # which would begin a formula
 
 
 def _time(seconds: float) -> str:

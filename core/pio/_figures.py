@@ -95,7 +95,7 @@ def panels(
     """A row a function: u, the reference, the prediction, and their difference.
 
     For equations in one space coordinate and time. `names` say whose prediction a row has, if not all are
-    of one model.
+    of one model; their differences then have one scale.
     """
     if not drawable(equation):
         raise PioError("only equations in one space coordinate and t, with u(x), are drawn so far.")
@@ -104,6 +104,7 @@ def panels(
     fine = np.linspace(x[0], x[-1], 400)
     inputs = read(equation.inputs, u, fine)
     rows = len(u)
+    differences = predicted - truth
     with house_figure((10.5, 2.3 * rows + 0.9), title) as figure:
         axes = figure.subplots(rows, 4, sharex=True, squeeze=False)
         for i, (first, *maps) in enumerate(axes):
@@ -115,8 +116,8 @@ def panels(
             signed = truth[i].min() < -0.02 * bound
             low, high = (-bound, bound) if signed else (min(0.0, truth[i].min()), bound)
             plain = "RdBu_r" if signed else "viridis"
-            difference = predicted[i] - truth[i]
-            most = float(np.abs(difference).max()) or 1.0
+            difference = differences[i]
+            most = float(np.abs(differences if names else difference).max()) or 1.0
             shown = (
                 (truth[i], plain, low, high),
                 (predicted[i], plain, low, high),

@@ -7,7 +7,7 @@ import html
 import io
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pio._compare import Comparison
@@ -16,6 +16,8 @@ from pio._statistics import MARGIN
 from pio._variant import Variant
 
 DASH = "–"
+# Characters that fit a line of a LaTeX article, about.
+_LINE = 70
 Show = Callable[[Any], str]
 
 
@@ -35,13 +37,17 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Values in columns. CSV has them in full; the other forms as a reader wants them."""
+    """Values in columns. CSV has them in full; the other forms as a reader wants them.
+
+    `about` says what all of it is about, where the table stands alone.
+    """
 
     name: str
     title: str
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Any, ...], ...]
+    about: str = ""
 
     @property
     def cells(self) -> list[list[str]]:
@@ -59,7 +65,13 @@ class Table:
         rule = ["---:" if column.numeric else "---" for column in self.columns]
         body = [[markdown(cell) for cell in row] for row in self.cells]
         lines = [f"| {' | '.join(row)} |" for row in (head, rule, *body)]
-        return "\n".join([f"**{markdown(self.title)}.** {markdown(self.caption)}", "", *lines, ""])
+        return "\n".join(
+            [f"**{markdown(self._heading)}.** {markdown(self.caption)}", "", *lines, ""]
+        )
+
+    @property
+    def _heading(self) -> str:
+        return f"{self.title}: {self.about}" if self.about else self.title
 
     def csv(self) -> str:
         file = io.StringIO()
@@ -69,23 +81,33 @@ class Table:
         return file.getvalue()
 
     def latex(self) -> str:
-        """A table that needs the package booktabs."""
-        align = "".join("r" if column.numeric else "l" for column in self.columns)
-        rows = [" & ".join(latex(cell) for cell in row) + r" \\" for row in self.cells]
-        head = " & ".join(latex(column.heading) for column in self.columns) + r" \\"
+        """A table that needs the packages booktabs and graphicx. It fits a page: rows become columns, or it shrinks."""
+        grid = [[column.heading for column in self.columns], *self.cells]
+        align = ["r" if column.numeric else "l" for column in self.columns]
+        if len(self.columns) > len(grid):
+            grid = [list(row) for row in zip(*grid, strict=True)]
+            align = ["l", *["r"] * len(self.rows)]
+        head, *rows = (" & ".join(map(latex, row)) + r" \\" for row in grid)
+        tabular = [
+            f"\\begin{{tabular}}{{{''.join(align)}}}",
+            r"  \toprule",
+            f"  {head}",
+            r"  \midrule",
+            *(f"  {row}" for row in rows),
+            r"  \bottomrule",
+            r"\end{tabular}",
+        ]
+        widths = (max(map(len, column)) + 2 for column in zip(*grid, strict=True))
+        if sum(widths) > _LINE:
+            tabular = [r"\resizebox{\linewidth}{!}{%", *tabular[:-1], tabular[-1] + "}"]
+        label = re.sub(r"[^a-z0-9]+", "-", f"{self.about} {self.name}".lower()).strip("-")
         return "\n".join(
             [
                 r"\begin{table}",
                 r"  \centering",
-                f"  \\caption{{{latex(self.title)}. {latex(self.caption)}}}",
-                f"  \\label{{tab:{self.name}}}",
-                f"  \\begin{{tabular}}{{{align}}}",
-                r"    \toprule",
-                f"    {head}",
-                r"    \midrule",
-                *(f"    {row}" for row in rows),
-                r"    \bottomrule",
-                r"  \end{tabular}",
+                f"  \\caption{{{latex(self._heading)}. {latex(self.caption)}}}",
+                f"  \\label{{tab:{label}}}",
+                *(f"  {line}" for line in tabular),
                 r"\end{table}",
                 "",
             ]
@@ -109,9 +131,12 @@ class Table:
 
 def tables(comparison: Comparison) -> tuple[Table, ...]:
     """Raw data, quartiles, statistics: the paper's three, of any comparison; and statistics beside published ones."""
-    found = _raw(comparison), _quartiles(comparison), _statistics(comparison)
+    found = [_raw(comparison), _quartiles(comparison), _statistics(comparison)]
     beside = _beside(comparison)
-    return (*found, beside) if beside.rows else found
+    about = f"{comparison.title}, against {comparison.reference}"
+    return tuple(
+        replace(table, about=about) for table in [*found, *([beside] if beside.rows else [])]
+    )
 
 
 # ---------------------------------------------------------------------------------------------
@@ -152,8 +177,9 @@ def _raw(c: Comparison) -> Table:
     caption = (
         f"Relative L2 errors on {c.functions} test functions, averaged over the seeds. Std over seeds is that "
         "of the mean error. Time ratio is the time per step over that of the baseline, "
-        f"{c.baseline.label}; time to baseline’s error is the training after which the run of median error "
-        "first had the baseline’s final error."
+        f"{c.baseline.label}. Time to baseline’s error is the time of training after which a run first had the "
+        f"baseline’s final error, both against {c.truth}; it is the run whose mean error is the median over its "
+        "seeds, the better one of two."
     )
     return _table(c, "raw", "Errors and times", caption, columns, row, more)
 
@@ -358,16 +384,32 @@ _LATEX = {
     "−": r"$-$",
     "±": r"$\pm$",
     "×": r"$\times$",
-    "Δ": r"$\Delta$",
-    "ρ": r"$\rho$",
-    "ν": r"$\nu$",
+    "·": r"$\cdot$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "‖": r"$\|$",
+    "√": r"$\surd$",
+    "∂": r"$\partial$",
+    "∞": r"$\infty$",
+    "²": r"$^2$",
+    "³": r"$^3$",
+    "û": r"$\hat{u}$",
+    "…": r"\dots{}",
     "–": "--",
     "’": "'",
     "“": "``",
     "”": "''",
 }
+_GREEK = {
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon", "ζ": "zeta", "η": "eta",
+    "θ": "theta", "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "µ": "mu", "ν": "nu", "ξ": "xi",
+    "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "υ": "upsilon", "φ": "varphi", "χ": "chi",
+    "ψ": "psi", "ω": "omega", "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi",
+    "Π": "Pi", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega",
+}  # fmt: skip
+_LATEX |= {letter: f"$\\{name}$" for letter, name in _GREEK.items()}
 
 
 def latex(text: str) -> str:
-    """Text as LaTeX shows it."""
-    return "".join(_LATEX.get(character, character) for character in " ".join(text.split()))
+    """Text as LaTeX shows it. A sign that pdfLaTeX has none for becomes a question mark, rather than stop it."""
+    return "".join(_LATEX.get(c, c if ord(c) < 0x180 else "?") for c in " ".join(text.split()))

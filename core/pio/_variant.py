@@ -184,5 +184,7 @@ def _said(key: str, value: Any) -> str:
         return str(value)
     if name == "name":
         return f"{section} {value}"
+    if isinstance(value, (list, tuple)):
+        value = ", ".join(map(str, value)) or "none"
     text = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
     return f"{name} {text}".replace("_", " ") if not isinstance(value, str) else f"{name} {text}"

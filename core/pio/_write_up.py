@@ -6,7 +6,8 @@ import base64
 import contextlib
 import json
 import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,19 +41,22 @@ def write_up(
     out = Path(out)
     require_ours(out)
     target = out.resolve()
-    part = target.with_name(f".{target.name}.part")
+    home = None
     try:
-        shutil.rmtree(part, ignore_errors=True)
-        (part / "tables").mkdir(parents=True)
-        _fill(comparison, part, say)
-        _swap(part, target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        # A directory of our own beside the target: whatever else is there is someone's.
+        home = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        (home / "new" / "tables").mkdir(parents=True)
+        _fill(comparison, home / "new", say)
+        _swap(home / "new", target, home / "old")
     except OSError as error:
         raise PioError(
             f"cannot write to {out}: {error.strerror or error}; make room, or choose another directory with "
             "--out."
         ) from error
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        if home is not None:
+            shutil.rmtree(home, ignore_errors=True)
     return out / "report.html"
 
 
@@ -100,9 +104,9 @@ DRAWINGS = (
         "progress",
         progress,
         "svg",
-        "The mean test error over the time of training. Strong lines are the run of each variant with the median "
-        "error, thin ones its other seeds. The dotted line is the final error of {baseline}; a mark shows when a "
-        "variant first had it.",
+        "The mean test error against {truth} over the time of training. Of each variant, the strong line is the run "
+        "whose mean error is the median over its seeds, the better one of two; thin lines are the other seeds. The "
+        "dotted line is the final error of {baseline}; a mark shows when a variant first had it.",
     ),
     Drawing(
         "violins",
@@ -116,14 +120,14 @@ DRAWINGS = (
         pictures,
         "png",
         "{best}, which has the least mean error beside the baseline, and {baseline} on one test function, that on "
-        "which the baseline has its median error.",
+        "which the baseline has its median error. The differences have one scale.",
     ),
 )
 
 
 def _picture(drawing: Drawing, c: Comparison, path: Path) -> Picture:
     data = base64.b64encode(path.read_bytes()).decode()
-    caption = drawing.caption.format(baseline=c.baseline.label, best=c.best.label)
+    caption = drawing.caption.format(baseline=c.baseline.label, best=c.best.label, truth=c.truth)
     return Picture(f"data:{_TYPES[drawing.suffix]};base64,{data}", caption, caption)
 
 
@@ -146,37 +150,46 @@ def _about(c: Comparison, files: list[str]) -> dict[str, Any]:
 
 def require_ours(out: Path) -> None:
     """Refuse a place that holds something other than a comparison."""
-    if not out.exists():
+    try:
+        if out.exists() and not out.is_dir():
+            raise PioError(f"{out} is a file; choose a directory with --out.")
+        ours = _listed(out)
+        other = next((name for name in _files(out) if ours is None or name not in ours), None)
+    except OSError as error:
+        raise PioError(
+            f"cannot look into {out}: {error.strerror or error}; choose another directory with --out."
+        ) from error
+    if other is None:
         return
-    if not out.is_dir():
-        raise PioError(f"{out} is a file; choose a directory with --out.")
-    here = {str(p.relative_to(out)) for p in out.rglob("*") if not p.is_dir()}
-    if not here:
-        return
+    if ours is None:
+        raise PioError(f"{out} exists and is no comparison; choose another directory with --out.")
+    raise PioError(
+        f"{out} holds {other}, which no comparison wrote; move that away, or choose another "
+        "directory with --out."
+    )
+
+
+def _listed(out: Path) -> set[str] | None:
+    """The files of the comparison that a directory holds; none if it holds none."""
     try:
         about = json.loads((out / NAME).read_text(encoding="utf-8"))
-        ours = {NAME, *about["files"]}
+        return {NAME, *map(str, about["files"])}
     except (OSError, ValueError, KeyError, TypeError):
-        raise PioError(
-            f"{out} exists and is no comparison; choose another directory with --out."
-        ) from None
-    if others := sorted(here - ours):
-        raise PioError(
-            f"{out} holds {others[0]}, which no comparison wrote; move that away, or choose another "
-            "directory with --out."
-        )
+        return None
 
 
-def _swap(part: Path, target: Path) -> None:
+def _files(out: Path) -> Iterator[str]:
+    """Files within a directory, one at a time: it may be a large one."""
+    return (str(p.relative_to(out)) for p in out.rglob("*") if not p.is_dir())
+
+
+def _swap(new: Path, target: Path, old: Path) -> None:
     """Put the new directory in the place of the old one."""
-    old = target.with_name(f".{target.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
     if target.exists():
         target.rename(old)
     try:
-        part.rename(target)
-    except OSError:
+        new.rename(target)
+    except BaseException:
         with contextlib.suppress(OSError):
             old.rename(target)
         raise
-    shutil.rmtree(old, ignore_errors=True)

@@ -18,6 +18,7 @@ import pytest
 
 import pio as library
 from pio._reproduce import _notes
+from pio._session import filling
 
 SMALL = ("arch.width=8", "arch.depth=1", "optimizer.name=adamw", "train.test_functions=8")
 COMMAND = (
@@ -181,6 +182,16 @@ def test_a_signal_that_was_lost_on_its_way_is_kept_in_mind(tmp_path: Path) -> No
     found = library.reproduce(plan, train=nothing_trained, stop=lambda: True)
     assert found.stopped
     assert not (plan.directory / "runs").exists()
+
+
+def test_a_time_is_that_of_steps_alone_and_timing_them_can_be_stopped(tmp_path: Path) -> None:
+    plan = again(tmp_path, ["tl"])
+    config = plan.config("tl")
+    assert filling(config, plan.registry, 20.0).train.steps > 20
+    with pytest.raises(library.PioError, match="too short: a step takes"):
+        filling(config, plan.registry, 1e-9)
+    with pytest.raises(KeyboardInterrupt):
+        filling(config, plan.registry, 1e6, stop=lambda: True)
 
 
 def test_nobody_else_may_write_until_the_report_is_there(copy: Path) -> None:

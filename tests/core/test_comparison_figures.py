@@ -46,6 +46,46 @@ def test_words_do_not_overlap(crowd, pair, boxes):
             assert not any(a.overlaps(b) for a, b in itertools.combinations(places, 2)), draw
 
 
+def test_words_stay_within_the_figure_however_many_variants_there_are(forged, boxes):
+    runs = [forged("tl", settings={"arch.width": 8 * k}, path=str(k)) for k in range(1, 13)]
+    found = pio.compare([*runs, forged("modified")])
+    for draw in (times, progress, violins):
+        figure = draw(found)
+        for place in boxes(figure):
+            assert 0 <= place.x0 <= place.x1 <= figure.bbox.width
+            assert 0 <= place.y0 <= place.y1 <= figure.bbox.height
+
+
+def test_a_legend_is_below_the_axes_and_not_beside_them(crowd, boxes):
+    for draw in (times, progress):
+        figure = draw(crowd)
+        boxes(figure)  # draws it
+        (legend,) = figure.legends
+        assert legend.get_window_extent().y1 < figure.axes[0].bbox.y0
+
+
+def test_lines_differ_without_colour(crowd):
+    found = looks(crowd)
+    assert len({(v["marker"], str(v["linestyle"])) for v in found.values()}) == len(crowd.variants)
+    lines = [line for line in progress(crowd).axes[0].lines if len(line.get_xdata()) > 2]
+    strong = {(line.get_marker(), str(line.get_linestyle())) for line in lines if line.get_lw() > 1}
+    assert len(strong) == len(crowd.variants)
+
+
+def test_an_axis_has_room_for_what_was_published(forged):
+    runs = [forged(arch, 0, np.full(9, 0.01)) for arch in ("tl", "modified")]
+    theirs = {a: pio.Published(0.0002, seconds=0.01) for a in ("tl", "modified")}
+    assert times(pio.compare(runs)).axes[0].get_yscale() == "linear"
+    assert times(pio.compare(runs, published=theirs)).axes[0].get_yscale() == "log"
+
+
+def test_the_axis_says_what_errors_on_the_way_are_against(forged):
+    runs = [forged(arch, reference="published") for arch in ("tl", "modified")]
+    found = pio.compare(runs, reference="published")
+    assert "against fine" in progress(found).axes[0].get_ylabel().replace("\n", " ")
+    assert "against published" in times(found).axes[0].get_ylabel().replace("\n", " ")
+
+
 def test_each_variant_looks_different(crowd):
     found = looks(crowd)
     assert found["modified"]["color"] == INK
@@ -71,7 +111,8 @@ def test_the_time_to_the_baselines_error_is_marked(forged):
     runs = [forged("tl", 0, np.full(9, 0.01)), forged("modified", 0, np.full(9, 0.02))]
     found = pio.compare([*runs, forged("bx", 0, np.full(9, 0.03))])
     figure = progress(found)
-    (marked,) = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    marks = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    (marked,) = [line for line in marks if len(line.get_xdata()) == 1]
     assert float(marked.get_xdata()[0]) == found.reaches(found.variants[0]) == 70.0
     legend = [
         text.get_text().replace("\N{NO-BREAK SPACE}", " ") for text in figure.legends[0].get_texts()

@@ -26,12 +26,13 @@ def advection():
     return pio.discover().make("equation", "advection")
 
 
-def drawn_panels(advection, functions=3):
+def drawn_panels(advection, functions=3, names=()):
     u = np.ones((functions, 101)) + np.linspace(0, 1, 101)
     truth = np.random.default_rng(0).normal(size=(functions, 9, 5))
     points = {"x": np.linspace(0, 1, 9), "t": np.linspace(0, 1, 5)}
     errors = np.linspace(0.01, 1.9, functions)
-    return panels(advection, u, truth, 0.99 * truth, points, errors, "advection bxtg: some title")
+    worse = np.linspace(0.99, 0.5, functions)[:, None, None] * truth
+    return panels(advection, u, truth, worse, points, errors, "advection bxtg: some title", names)
 
 
 def test_curves_have_a_line_per_term_and_the_errors():
@@ -68,6 +69,15 @@ def test_panels_have_a_row_a_function(advection):
     figure = drawn_panels(advection, 2)
     titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
     assert titles == ["input", "reference", "prediction", "prediction − reference"]
+
+
+def test_differences_of_several_models_have_one_scale(advection):
+    def scales(figure):
+        maps = [axes.collections[0] for axes in figure.axes if axes.collections]
+        return {m.get_clim() for m in maps if m.get_cmap().name == "PuOr_r"}
+
+    assert len(scales(drawn_panels(advection, 2))) == 2
+    assert len(scales(drawn_panels(advection, 2, ["tl", "modified"]))) == 1
 
 
 def test_only_one_space_coordinate_and_time_is_drawn(advection):

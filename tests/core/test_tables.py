@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
 
 import numpy as np
@@ -82,9 +84,60 @@ def test_latex_has_no_bare_special_character():
         text = text.replace(command, "")
     text = text.replace("$|$", "")
     assert not re.search(r"(?<!\\)[&%$#_{}~^\\|<>](?![&%$#_{}])", text)
-    row = nasty().latex().splitlines()[8]
-    assert len(re.findall(r"(?<!\\)&", row)) == 1
+    rows = [line for line in nasty().latex().splitlines() if line.endswith(r"\\")]
+    assert [len(re.findall(r"(?<!\\)&", row)) for row in rows] == [1, 1, 1]
     assert latex("Glass’s Δ −1") == r"Glass's $\Delta$ $-$1"
+
+
+def test_latex_is_plain_enough_for_any_engine():
+    assert latex("|τ-t|, ν = ½") == r"$|$$\tau$-t$|$, $\nu$ = ½"
+    assert latex("算 ∈ a") == "? ? a"
+    greek = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ"
+    assert latex(greek).isascii()
+    assert "?" not in latex(greek)
+
+
+def test_latex_tables_say_what_they_are_about_and_have_labels_of_their_own(forged):
+    found = set()
+    for equation, nu in (("burgers", 1e-2), ("burgers", 1e-3), ("kdv", None)):
+        settings = {} if nu is None else {"equation.nu": nu}
+        runs = [
+            forged(
+                a,
+                0,
+                equation=equation,
+                settings=settings,
+                reference="spectral",
+                path=f"{equation}{nu}{a}",
+            )
+            for a in ("tl", "modified")
+        ]
+        texts = [table.latex() for table in tables(pio.compare(runs))]
+        assert all(f": {equation}" in text and "against spectral." in text for text in texts)
+        found |= {re.search(r"label{(.*)}", text)[1] for text in texts}
+    assert len(found) == 9
+    assert "tab:kdv-against-spectral-raw" in found
+
+
+def test_a_wide_table_is_turned_and_a_wider_one_shrunk():
+    columns = (Column("a", "Variant"), *(Column(f"c{k}", "Share (%)", percent) for k in range(9)))
+    few = Table("t", "T", "C.", columns, (("tl", *[0.5] * 9),) * 2).latex()
+    assert r"\begin{tabular}{lrr}" in few
+    assert "resizebox" not in few
+    many = Table("t", "T", "C.", columns, (("tl", *[0.5] * 9),) * 12).latex()
+    assert r"\begin{tabular}{lrrrrrrrrr}" in many
+    assert r"\resizebox{\linewidth}{!}{%" in many
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdfLaTeX")
+def test_pdflatex_makes_pages_of_the_tables(three, tmp_path):
+    body = "\n".join(table.latex() for table in (*three, nasty("τ ≤ 算 " + NASTY)))
+    text = rf"\documentclass{{article}}\usepackage{{booktabs,graphicx}}\begin{{document}}{body}\end{{document}}"
+    (tmp_path / "t.tex").write_text(text)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert r"Overfull \hbox" not in done.stdout.replace("in paragraph", "")
 
 
 def test_html_shows_a_cell_as_it_is():

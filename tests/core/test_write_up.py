@@ -91,6 +91,28 @@ def test_what_no_comparison_wrote_is_never_deleted(pair, tmp_path, name):
     assert (out / name).read_text() == "precious"
 
 
+@pytest.mark.parametrize("name", [".out.part", ".out.old"])
+def test_what_lies_beside_is_left_alone(pair, tmp_path, name):
+    home = tmp_path / "here"
+    (home / name).mkdir(parents=True)
+    (home / name / "thesis.tex").write_text("precious")
+    for _ in range(2):
+        pio.write_up(pair, home / "out")
+    assert (home / name / "thesis.tex").read_text() == "precious"
+    assert sorted(p.name for p in home.iterdir()) == [name, "out"]
+
+
+def test_a_new_directory_is_as_open_as_any_other(pair, tmp_path):
+    (tmp_path / "usual").mkdir()
+    out = pio.write_up(pair, tmp_path / "out").parent
+    assert out.stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_the_root_of_all_is_refused(pair):
+    with pytest.raises(pio.PioError, match=r"^(/ exists and is no comparison|cannot look into /)"):
+        pio.write_up(pair, "/")
+
+
 def test_a_directory_of_something_else_is_refused(pair, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
@@ -169,6 +191,7 @@ def test_the_page_says_it_all(six, tmp_path):
     for part in ("a machine", "50 input functions, drawn with seed 0", "Spearman’s ρ", "Holm’s"):
         assert part in words
     assert "Published: Mean error" in words
+    assert "Other seeds may come out otherwise" in words.split("Verdict")[0]
 
 
 BROWSERS = ("/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome")
