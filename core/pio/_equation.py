@@ -56,13 +56,13 @@ class Reference:
     each as if it were alone.
 
     Its certificate has to observe convergence of this `order` in `refine`, an error of at most
-    `accuracy` (relative, in L2, per function), and the `laws`. A changed `version` makes test sets
-    anew.
+    `accuracy` (relative, in L2, per function), and the `laws`. A closed form has nothing to refine: leave
+    `order` out. A changed `version` makes test sets anew.
     """
 
     solve: Callable[[np.ndarray, Mapping[str, np.ndarray], int], Any]
     summary: str
-    order: float
+    order: float | None = None
     accuracy: float = 1e-4
     laws: Mapping[str, Law] = field(default_factory=dict)
     chunk: int = 16

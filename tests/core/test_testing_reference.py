@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.core.caught import assert_caught
+from tests.core.caught import assert_caught, result
 from tests.core.heat import Heat
 
 import pio
@@ -63,3 +63,58 @@ class Sharing(Heat):
 )
 def test_references_that_are_odd_are_caught(broken, what):
     assert_caught("equation", broken, "reference", what)
+
+
+class Unrefined(Heat):
+    def _solve(self, u, points, refine):
+        return super()._solve(u, points, 1)
+
+
+class Stepping(Heat):
+    """Steps from each time to the next, however it is refined; what is refined is the growth."""
+
+    def _solve(self, u, points, refine):
+        steps = np.diff(points["t"], prepend=0.0)
+        slowly = np.cumprod(1 + 0.1 * steps + 0.004 * steps**2) / np.exp(0.1 * points["t"])
+        return super()._solve(u, points, refine) * slowly
+
+
+class Bound(Heat):
+    """Its growth is refined, and its decay is as wrong as ever."""
+
+    def _solve(self, u, points, refine):
+        wrong = np.exp(2e-5 * points["t"] ** 2)
+        return super()._solve(u, points, refine) * wrong
+
+
+def test_what_is_not_refined_is_caught():
+    assert_caught(
+        "equation",
+        Unrefined,
+        "order",
+        "refine = 2 and 4 give identical solutions of reference 'modes', yet the residual is .e-0.",
+        "both the cells and the steps",
+    )
+    assert_caught(
+        "equation", Stepping, "order", "asked at twice as many times, yet .* in time are not"
+    )
+    assert_caught("equation", Bound, "order", "refined 4 times, .*: something in it is not refined")
+
+
+class Exact(Heat):
+    def _solve(self, u, points, refine):
+        return super()._solve(u, points, 4096 * refine)
+
+    @property
+    def references(self):
+        return {"exact": pio.Reference(self._solve, "each mode grows alone")}
+
+
+class Inexact(Exact):
+    _solve = Heat._solve
+
+
+def test_exactness_has_to_be_earned():
+    found = result("equation", Exact, "order")
+    assert (found.state, found.what.split(":")[1]) == ("skipped", " the solutions are exact")
+    assert_caught("equation", Inexact, "order", "declares no order, .* changes it by", "order=2")

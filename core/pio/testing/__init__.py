@@ -33,7 +33,9 @@ from pio.testing._check import CHECKS, Advice, Check, Failure, Unfit, check
 from pio.testing._suite import Result, Suite, suite
 
 # Each registers its checks, in the order in which they run.
-for _part in "general equation inputs reference residual architecture embedding weighting optimizer models".split():
+for _part in (
+    "general equation inputs reference residual order architecture embedding weighting optimizer models"
+).split():
     importlib.import_module(f"pio.testing._{_part}")
 
 __all__ = [

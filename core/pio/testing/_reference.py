@@ -29,14 +29,14 @@ def first(equation: Equation) -> str:
     return next(iter(equation.references))
 
 
-def _by_name(equation: Equation, s: Any) -> dict[str, np.ndarray]:
+def by_name(equation: Equation, s: Any) -> dict[str, np.ndarray]:
     return dict(s) if isinstance(s, Mapping) else {equation.unknowns[0]: s}
 
 
 @measured
 def _solved(subject: Subject) -> dict[str, np.ndarray]:
     equation = subject.product
-    return _by_name(equation, solve(equation, functions(equation)))
+    return by_name(equation, solve(equation, functions(equation)))
 
 
 @check("equation", after="makes fields sampling")
@@ -73,10 +73,10 @@ def reference(subject: Subject) -> None:
         )
     bound = 10 * find_reference(equation, name).accuracy
     with jax.enable_x64(False):
-        single = _by_name(equation, solve(equation, u))
-    alone = _by_name(equation, solve(equation, u[1]))
+        single = by_name(equation, solve(equation, u))
+    alone = by_name(equation, solve(equation, u[1]))
     some = {n: p[:: max(1, len(p) // 3)] for n, p in equation.grid.items()}
-    few = _by_name(equation, solve(equation, u, some))
+    few = by_name(equation, solve(equation, u, some))
     for unknown, values in s.items():
         other = gap(single[unknown], values)
         require(
@@ -226,7 +226,7 @@ def _certificate(subject: Subject, reference: str) -> Certificate:
     return certify(subject.product, reference, functions=2)
 
 
-def _findings(subject: Subject) -> list[tuple[str, Finding]]:
+def findings(subject: Subject) -> list[tuple[str, Finding]]:
     first(subject.product)
     return [
         (name, finding)
@@ -238,7 +238,7 @@ def _findings(subject: Subject) -> list[tuple[str, Finding]]:
 @check("equation", after="makes fields reference")
 def accuracy(subject: Subject) -> None:
     """Every reference is as accurate as it declares."""
-    for name, found in _findings(subject):
+    for name, found in findings(subject):
         if found.what == "error":
             require(
                 found.holds,
@@ -248,28 +248,11 @@ def accuracy(subject: Subject) -> None:
             )
 
 
-@check("equation", after="makes fields reference accuracy")
-def order(subject: Subject) -> None:
-    """Every reference converges with the order it declares."""
-    seen = [(name, f) for name, f in _findings(subject) if f.what == "order of convergence"]
-    if not seen:
-        raise Unfit("refining changes nothing: the solutions are exact to rounding")
-    for name, found in seen:
-        declared = found.bound + 0.3
-        require(
-            found.holds,
-            f"reference {name!r} of {subject.noun} declares order {declared:g}, but its error falls as if of order "
-            f"{found.value:.2g} when refined twice and four times.",
-            "let `refine` multiply both the cells and the steps, look for a term of lower order, or declare the "
-            "order that it has.",
-        )
-
-
 @check("equation", after="makes fields reference")
 def laws(subject: Subject) -> None:
     """Every reference obeys the laws it declares."""
-    known = {"error", "order of convergence", "residual"}
-    seen = [(name, f) for name, f in _findings(subject) if f.what not in known]
+    known = {"error", "order of convergence", "change when refined", "residual"}
+    seen = [(name, f) for name, f in findings(subject) if f.what not in known]
     if not seen:
         raise Unfit("no reference declares a law")
     for name, found in seen:

@@ -27,7 +27,7 @@ STEPS = (1 / 64, 1 / 512, 1 / 4096)
 
 
 @measured
-def _tabulated(subject: Subject, step: float, refine: int) -> Callable[[str], np.ndarray]:
+def tabulated(subject: Subject, step: float, refine: int) -> Callable[[str], np.ndarray]:
     equation = subject.product
     u = functions(equation, 2)
     return differences.fields(
@@ -38,7 +38,7 @@ def _tabulated(subject: Subject, step: float, refine: int) -> Callable[[str], np
     )
 
 
-def _sizes(residual: Callable[..., Any], fields: Fields) -> dict[str, dict[str, float]]:
+def sizes(residual: Callable[..., Any], fields: Fields) -> dict[str, dict[str, float]]:
     """How much each field counts in each residual: the root mean square of what goes when it is zero."""
     whole = parts(residual(**fields))
     found: dict[str, dict[str, float]] = {name: {} for name in whole}
@@ -54,49 +54,51 @@ def _rms(values: Any) -> float:
 
 
 @measured
-def _left(subject: Subject, refine: int) -> tuple[float, str, float, Fields]:
+def left_at(subject: Subject, step: float, refine: int) -> tuple[float, str, Fields]:
+    """The largest residual with neighbours so far apart, relative to its largest term; whose it is; the fields."""
+    residual = subject.product.residual
+    field = tabulated(subject, step, refine)
+    fields = {name: field(name) for name in asked(residual)}
+    counts = sizes(residual, fields)
+    worst = max(
+        (float(np.median(np.abs(value))) / max(*counts[name].values(), 1e-300), name)
+        for name, value in parts(residual(**fields)).items()
+    )
+    return (*worst, fields)
+
+
+def left(subject: Subject, refine: int) -> tuple[float, str, float, Fields]:
     """The least residual over the steps: relative to its largest term, whose it is, and at which fields."""
-    equation = subject.product
-    best: tuple[float, str, float, Fields] | None = None
-    for step in STEPS:
-        field = _tabulated(subject, step, refine)
-        fields = {name: field(name) for name in asked(equation.residual)}
-        sizes = _sizes(equation.residual, fields)
-        worst = max(
-            (float(np.median(np.abs(value))) / max(*sizes[name].values(), 1e-300), name)
-            for name, value in parts(equation.residual(**fields)).items()
-        )
-        if best is None or worst[0] < best[0]:
-            best = (*worst, step, fields)
-    assert best is not None
-    return best
+    found = [(step, left_at(subject, step, refine)) for step in STEPS]
+    step, (rest, name, fields) = min(found, key=lambda item: item[1][0])
+    return rest, name, step, fields
 
 
 @check("equation", after="makes fields reference")
 def residual(subject: Subject) -> None:
     """The reference makes the residual vanish, differentiated by finite differences."""
     equation = subject.product
-    left, name, step, fields = _left(subject, 1)
-    sizes = _sizes(equation.residual, fields)
+    rest, name, step, fields = left(subject, 1)
+    counts = sizes(equation.residual, fields)
     which = f"residual {name!r}" if name else "residual"
-    idle = [n for n, own in sizes.items() if not max(own.values()) > 0]
+    idle = [n for n, own in counts.items() if not max(own.values()) > 0]
     require(
         not idle,
         f"the {which} of {subject.noun} is the same whatever the fields are.",
         "let `residual` return the equation, all on one side: s_t - self.alpha * s_xx.",
     )
-    if left <= SMALL:
+    if rest <= SMALL:
         return
     # A coarse solver leaves a residual of its own, which refinement drives out; a wrong one does not.
-    finer = [_left(subject, refine)[0] for refine in (2, 4)]
-    if finer[0] < left / 1.5 and finer[1] < finer[0] / 1.5 and left < 0.1:
+    finer = [left(subject, refine)[0] for refine in (2, 4)]
+    if finer[0] < rest / 1.5 and finer[1] < finer[0] / 1.5 and rest < 0.1:
         return
-    terms = ", ".join(f"{field} {size:.2g}" for field, size in sizes[name].items())
-    trail = ", ".join(f"{r:.2g}" for r in (left, *finer))
+    terms = ", ".join(f"{field} {size:.2g}" for field, size in counts[name].items())
+    trail = ", ".join(f"{r:.2g}" for r in (rest, *finer))
     raise Failure(
-        f"{subject.noun}.residual leaves {left:.2g} of its largest term at the solutions of reference "
+        f"{subject.noun}.residual leaves {rest:.2g} of its largest term at the solutions of reference "
         f"{first(equation)!r} ({trail} when that is refined 1, 2 and 4 times); fields count by {terms}.",
-        _diagnosis(equation, name, _optional(_tabulated(subject, step, 1)), fields)
+        _diagnosis(equation, name, _optional(tabulated(subject, step, 1)), fields)
         or "compare the signs, factors and orders of differentiation in `residual` with what the solver solves.",
     )
 
@@ -118,7 +120,7 @@ def _diagnosis(
 ) -> str:
     """What would make the residual vanish: one field turned, left out or exchanged; or one term more."""
     residual = equation.residual
-    scale = max(_sizes(residual, fields)[name].values())
+    scale = max(sizes(residual, fields)[name].values())
 
     def small(values: Any) -> bool:
         return float(np.median(np.abs(values))) < 10 * SMALL * scale

@@ -39,7 +39,7 @@ class Heat:
 
     @property
     def references(self):
-        return {"exact": pio.Reference(self._solve, "each harmonic decays alone", order=1.0)}
+        return {"exact": pio.Reference(self._solve, "each harmonic decays alone")}
 
     def _solve(self, u, points, refine):
         cells = 128 * refine

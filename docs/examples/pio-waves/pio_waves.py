@@ -41,7 +41,7 @@ class Sound:
 
     @property
     def references(self):
-        return {"exact": pio.Reference(self._solve, "d'Alembert: two waves", order=1.0)}
+        return {"exact": pio.Reference(self._solve, "d'Alembert: two waves")}
 
     def _solve(self, u, points, refine):
         del refine  # there is nothing to refine in a closed form

@@ -78,7 +78,7 @@ class Torus:
 
     @property
     def references(self):
-        return {"exact": pio.Reference(self._solve, "each wave decays alone", order=1.0)}
+        return {"exact": pio.Reference(self._solve, "each wave decays alone")}
 
     def _solve(self, u, points, refine):
         del refine  # there is nothing to refine in a closed form
