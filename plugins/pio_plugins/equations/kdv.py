@@ -99,7 +99,7 @@ class KdV:
             sampling=Blocks(32, {"x": 16, "t": 8}, stretch=1.5),
             architecture={"width": 64, "depth": 5, "also": ("At",)},
             embedding=Choice("fourier", {"order": 12}),
-            weighting=Choice("relative", {"causality": 10.0}),
+            weighting=Choice("relative", {"floor": 0.05, "causality": 1e3}),
             centred=True,
             optimizer=Choice("soap", {"learning_rate": 3e-3}),
             constraints="hard",
