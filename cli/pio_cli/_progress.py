@@ -110,31 +110,33 @@ class Display:
         return f"{duration((time.monotonic() - since) * (self.steps - step) / (step - start))} left"
 
 
+# Whether a signal has come since `terminable` was entered.
+_asked = threading.Event()
+
+
 @contextlib.contextmanager
 def interruptible(say: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C or SIGTERM has come. A second one stops at once."""
-    asked = threading.Event()
+    """Whether Ctrl-C or SIGTERM has come, here or shortly before. A second one stops at once."""
+    come = threading.Event()
+    if _asked.is_set():
+        come.set()
     if threading.current_thread() is not threading.main_thread():
-        yield asked.is_set
+        yield come.is_set
         return
 
     def handle(number: int, frame: Any) -> None:
         del frame
-        if asked.is_set():
+        if come.is_set():
             raise KeyboardInterrupt
-        asked.set()
+        come.set()
         say(f"{signal.Signals(number).name}: writing a checkpoint …")
 
     before = {n: signal.signal(n, handle) for n in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield asked.is_set
+        yield come.is_set
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-# Whether a signal has come since `terminable` was entered.
-_asked = threading.Event()
 
 
 @contextlib.contextmanager

@@ -115,7 +115,7 @@ def reproduce(
             click.echo(f"{each.name}: {error}", err=True)  # the other studies may still be well
             code = 1
         if code == 130:
-            click.echo("or continue all of it with the same `pio reproduce` command.", err=True)
+            click.echo("continue all of it with the same `pio reproduce` command.", err=True)
             return code
         worst = max(worst, code)
     return worst

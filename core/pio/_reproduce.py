@@ -380,8 +380,8 @@ def _reseeded(config: Config, seed: int) -> Config:
 
 
 def _in_order(plan: Plan, runs: Iterable[Run]) -> list[Run]:
-    """As the architectures are in the table, then as they were asked for, then by seed."""
-    order = list(dict.fromkeys([*plan.study.published, *plan.archs]))
+    """The architectures as they were asked for, then as they are in the table, each by seed."""
+    order = list(dict.fromkeys([*plan.archs, *plan.study.published]))
 
     def place(run: Run) -> tuple[int, str, int]:
         arch = run.config.arch.name

@@ -137,6 +137,7 @@ def _about(c: Comparison, files: list[str]) -> dict[str, Any]:
         "title": c.title,
         "equation": {"name": c.equation.name, **c.equation.options},
         "reference": c.reference,
+        "truth": c.truth,
         "functions": c.functions,
         "seed": c.seed,
         "baseline": c.baseline.label,

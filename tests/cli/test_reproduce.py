@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ import pytest
 import pio as library
 from pio._reproduce import _notes
 from pio._session import filling
+from pio_cli._progress import asked, interruptible, terminable
 
 SMALL = ("arch.width=8", "arch.depth=1", "optimizer.name=adamw", "train.test_functions=8")
 COMMAND = (
@@ -105,7 +107,7 @@ def test_a_report_is_on_all_that_ended_whatever_was_asked_for_last(
     plan = again(whole[0].parent, ["tl"], seeds=[1])
     found = library.reproduce(plan, train=nothing_trained)
     names = [run.path.name for run in found.runs]
-    assert names == ["vanilla-0", "vanilla-1", "tl-0", "tl-1"]
+    assert names == ["tl-0", "tl-1", "vanilla-0", "vanilla-1"]
 
 
 @pytest.fixture
@@ -177,7 +179,19 @@ def test_a_plan_that_says_little_of_itself_is_read_or_refused(pio: Any, copy: Pa
     assert "plan.json cannot be read" in found.err
 
 
-def test_a_signal_that_was_lost_on_its_way_is_kept_in_mind(tmp_path: Path) -> None:
+def test_a_signal_that_was_lost_on_its_way_is_kept_in_mind() -> None:
+    with terminable():
+        for number in (signal.SIGTERM, signal.SIGINT):
+            # A callback of the garbage collector, of which JAX has one, does the same.
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(number)
+            assert asked()
+            with interruptible(lambda text: None) as stop:
+                assert stop()
+    assert not asked()
+
+
+def test_nothing_is_begun_by_a_command_that_is_to_stop(tmp_path: Path) -> None:
     plan = again(tmp_path)
     found = library.reproduce(plan, train=nothing_trained, stop=lambda: True)
     assert found.stopped

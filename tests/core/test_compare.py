@@ -278,7 +278,9 @@ def test_runs_that_cannot_be_compared_are_refused(forged, change, words):
 def test_a_status_that_says_little_is_no_end(forged, text):
     tl, modified = forged("tl"), forged("modified")
     (modified / "status.json").write_text(text)
-    refused(f"run {modified} has not ended .it is (damaged|failed).; continue it with", tl, modified)
+    refused(
+        f"run {modified} has not ended .it is (damaged|failed).; continue it with", tl, modified
+    )
 
 
 def test_what_is_kept_beside_a_run_may_be_damaged(forged, tmp_path):
