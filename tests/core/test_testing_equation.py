@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.core.caught import REGISTRY, assert_caught
+from tests.core.caught import REGISTRY, assert_caught, result
 from tests.core.heat import Heat
 
 import pio
@@ -51,6 +51,50 @@ class Tilted(Heat):
 def test_an_ansatz_that_misses_a_condition_is_caught():
     assert_caught("equation", Loose, "ansatz", r"Loose\.ansatz misses condition 'initial' at t = 0")
     assert_caught("equation", Tilted, "ansatz", "misses condition 'periodic' at x = 0")
+
+
+class Pinned(Heat):
+    def ansatz(self, n, x, t, u):
+        return u + t * jnp.sin(jnp.pi * x) ** 2 * n
+
+
+class Flat(Pinned):
+    def conditions(self):
+        return (*super().conditions(), pio.Condition("flux", {"x": 0.0}, lambda s_x: 0 * s_x))
+
+
+def test_an_ansatz_that_leaves_the_network_no_say_is_caught():
+    what = (
+        "at x = [01] the ansatz of .* the reference is .* away: it leaves the network no say there"
+    )
+    assert_caught("equation", Pinned, "freedom", what, "only where conditions say what s is")
+    assert_caught("equation", Flat, "freedom", what, "condition on s_x, leave the ansatz out")
+
+
+class Orphan(Heat):
+    def conditions(self):
+        return ()
+
+    def ansatz(self, n):
+        return n
+
+
+class Endless(Heat):
+    domain: ClassVar[Any] = pio.Domain(pio.Coordinate("x"), pio.Coordinate("t"))
+    inputs: ClassVar[Any] = pio.GaussianField(domain["x"], 16, 0.5)
+
+    def conditions(self):
+        return (pio.Condition("left", {"x": 0.0}, lambda s, u: s - u),)
+
+
+def test_a_problem_that_is_not_posed_is_caught():
+    assert_caught("equation", Orphan, "posed", "nothing of the problem depends on u", "lambda s, u")
+    found = result("equation", Endless, "posed")
+    assert (found.state, found.what) == (
+        "advice",
+        "s is differentiated twice by x, which is not periodic, but conditions on it are at x = 0 alone; "
+        "s is differentiated once by t, but it has no condition at t = 0.",
+    )
 
 
 class Misspelt(Heat):

@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 import pytest
-from tests.core.caught import REGISTRY, assert_caught
+from tests.core.caught import REGISTRY, assert_caught, result
 from tests.core.heat import Heat
 from tests.core.test_testing_optimizer import Steps
 
@@ -39,7 +39,9 @@ class Raising(Heat):
 
 def test_a_member_that_raises_is_caught_with_its_line():
     line = Raising.inputs.fget.__code__.co_firstlineno + 2
-    what = rf"Raising\.inputs raised ZeroDivisionError: .* \(.*test_testing_suite\.py, line {line}\)"
+    what = (
+        rf"Raising\.inputs raised ZeroDivisionError: .* \(.*test_testing_suite\.py, line {line}\)"
+    )
     assert_caught("equation", Raising, "makes", what)
 
 
@@ -51,7 +53,31 @@ def test_what_cannot_be_made_leaves_the_rest_unrun():
     assert found["makes"].state == "failed"
     assert "lacks domain and inputs" in found["makes"].what
     assert found["residual"].state == "skipped"
-    assert found["residual"].what == "it needs 'makes', which failed"
+    assert found["residual"].what == "`makes` failed"
+
+
+class Exploding(Heat):
+    def conditions(self):
+        raise ValueError("boom")
+
+
+def test_one_mistake_is_told_once():
+    found = list(pio.testing.suite("equation", Exploding, registry=REGISTRY).results())
+    failed = [r for r in found if r.state == "failed"]
+    assert [r.check for r in failed if "boom" in r.what] == ["fields"], failed
+    assert {r.what for r in found if r.check in ("posed", "broadcasts", "trains")} == {
+        "`fields` failed"
+    }
+
+
+class Nameless(Heat):
+    grid = 3
+
+
+def test_an_exception_in_no_line_of_the_author_sends_nobody_to_one():
+    found = result("equation", Nameless, "fields")
+    assert "in none of its own lines" in found.what
+    assert "that line" not in found.mend
 
 
 def test_calling_a_suite_raises_all_that_is_wrong():

@@ -34,7 +34,7 @@ from pio.testing._suite import Result, Suite, suite
 
 # Each registers its checks, in the order in which they run.
 for _part in (
-    "general equation inputs reference residual order architecture embedding weighting optimizer models"
+    "general equation posed inputs reference freedom residual order architecture embedding weighting optimizer models"
 ).split():
     importlib.import_module(f"pio.testing._{_part}")
 

@@ -18,7 +18,7 @@ class Failure(AssertionError):  # noqa: N818 - it is what a check has found
     """What is wrong with a plugin, in its author's words, and how to mend it."""
 
     def __init__(self, what: str, mend: str) -> None:
-        super().__init__(f"{what}\nTo mend it: {mend}")
+        super().__init__(f"{what}\nTo mend it: {mend}" if mend else what)
         self.what, self.mend = what, mend
 
 
@@ -91,14 +91,20 @@ LIBRARIES = {"jax", "haiku", "optax", "numpy", "scipy", "beartype", "jaxtyping",
 def blame(error: BaseException) -> str:
     """An exception in one line, with the author's line that led to it."""
     text = f"{type(error).__name__}: {error}".strip().partition("\n")[0].rstrip(":")
+    line = culprit(error)
+    return f"{text} ({line})" if line else text
+
+
+def culprit(error: BaseException) -> str:
+    """The author's line that led to an exception, if there is one."""
     ours = Path(__file__).parents[1]
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         path = Path(frame.filename)
         if ours in path.parents or LIBRARIES & set(path.parts) or not path.is_file():
             continue
         if "lib" not in path.parts or "site-packages" in path.parts:  # not Python's own either
-            return f"{text} ({path}, line {frame.lineno})"
-    return text
+            return f"{path}, line {frame.lineno}"
+    return ""
 
 
 def require(holds: Any, what: str, mend: str) -> None:

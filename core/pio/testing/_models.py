@@ -28,7 +28,7 @@ from pio.testing._try import block, compiled, functions, gap, parameters, parts
 MODELS = ("equation", "architecture", "embedding")
 
 
-@check(*MODELS, after="makes fields sampling sensors reads groups broadcasts")
+@check(*MODELS, after="makes fields sampling sensors reads outputs groups aligned broadcasts")
 def derivatives(subject: Subject) -> None:
     """Fields by Taylor series agree with plain automatic differentiation."""
     found = values(subject), values(subject, "block", 64, "nested")
@@ -43,7 +43,9 @@ def derivatives(subject: Subject) -> None:
         )
 
 
-@check(*MODELS, after="makes options fields sampling sensors reads groups broadcasts")
+@check(
+    *MODELS, after="makes options fields sampling sensors reads outputs groups aligned broadcasts"
+)
 def compiles(subject: Subject) -> None:
     """Under jit it is traced once for equal ones, and whenever it is traced, gives the same numbers."""
     m = model(subject)
@@ -73,7 +75,7 @@ def compiles(subject: Subject) -> None:
         )
 
 
-@check(*MODELS, after="makes fields sampling sensors reads groups broadcasts")
+@check(*MODELS, after="makes fields sampling sensors reads outputs groups aligned broadcasts")
 def precision(subject: Subject) -> None:
     """In single and double precision numbers keep their type, and agree."""
     m = model(subject)
@@ -99,7 +101,10 @@ def precision(subject: Subject) -> None:
         )
 
 
-@check(*MODELS, after="makes options fields sampling sensors reads groups presets broadcasts")
+@check(
+    *MODELS,
+    after="makes options fields sampling sensors reads outputs groups aligned presets broadcasts",
+)
 def saved(subject: Subject) -> None:
     """A model that is saved and loaded predicts the same."""
     registry, chosen = equipped(subject)
@@ -142,7 +147,7 @@ def _named(found: Any) -> Mapping[str, Any]:
 @check(
     *MODELS,
     "weighting",
-    after="makes fields sampling sensors reads groups broadcasts weights state",
+    after="makes fields sampling sensors reads outputs groups aligned broadcasts weights state",
 )
 def trains(subject: Subject) -> None:
     """A few steps of training decrease the loss."""

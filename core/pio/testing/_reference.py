@@ -34,7 +34,7 @@ def by_name(equation: Equation, s: Any) -> dict[str, np.ndarray]:
 
 
 @measured
-def _solved(subject: Subject) -> dict[str, np.ndarray]:
+def solved(subject: Subject) -> dict[str, np.ndarray]:
     equation = subject.product
     return by_name(equation, solve(equation, functions(equation)))
 
@@ -46,7 +46,7 @@ def reference(subject: Subject) -> None:
     name = first(equation)
     u = functions(equation)
     shape = (len(u), *(len(equation.grid[n]) for n in equation.domain.names))
-    s = _solved(subject)
+    s = solved(subject)
     who = f"reference {name!r} of {subject.noun}"
     require(
         set(s) == set(equation.unknowns),
@@ -107,7 +107,7 @@ def reference(subject: Subject) -> None:
 # Conditions
 
 
-@check("equation", after="makes fields reference")
+@check("equation", after="makes fields broadcasts reference")
 def conditions(subject: Subject) -> None:
     """The reference meets every condition."""
     equation = subject.product
@@ -161,7 +161,7 @@ def _on_face(
     return {key: np.asarray(value) for key, value in found.items()}
 
 
-@check("equation", after="makes fields reference")
+@check("equation", after="makes fields broadcasts reference")
 def periodic(subject: Subject) -> None:
     """Along coordinates declared periodic, the input functions and the reference are."""
     equation = subject.product
@@ -235,7 +235,7 @@ def findings(subject: Subject) -> list[tuple[str, Finding]]:
     ]
 
 
-@check("equation", after="makes fields reference")
+@check("equation", after="makes fields broadcasts reference")
 def accuracy(subject: Subject) -> None:
     """Every reference is as accurate as it declares."""
     for name, found in findings(subject):
@@ -248,7 +248,7 @@ def accuracy(subject: Subject) -> None:
             )
 
 
-@check("equation", after="makes fields reference")
+@check("equation", after="makes fields broadcasts reference")
 def laws(subject: Subject) -> None:
     """Every reference obeys the laws it declares."""
     known = {"error", "order of convergence", "change when refined", "residual"}

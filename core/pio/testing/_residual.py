@@ -74,7 +74,7 @@ def left(subject: Subject, refine: int) -> tuple[float, str, float, Fields]:
     return rest, name, step, fields
 
 
-@check("equation", after="makes fields reference")
+@check("equation", after="makes fields broadcasts reference")
 def residual(subject: Subject) -> None:
     """The reference makes the residual vanish, differentiated by finite differences."""
     equation = subject.product

@@ -21,7 +21,8 @@ class Subject:
     registry: Registry
     options: Mapping[str, Any] = field(default_factory=dict)
     found: dict[Any, Any] = field(default_factory=dict, repr=False)
-    failed: set[str] = field(default_factory=set, repr=False)
+    failed: dict[str, str] = field(default_factory=dict, repr=False)
+    raised: dict[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(

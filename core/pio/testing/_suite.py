@@ -12,7 +12,7 @@ import jax
 
 from pio._errors import PioError, suggestion
 from pio._registry import Registry
-from pio.testing._check import CHECKS, Advice, Check, Failure, Unfit, blame
+from pio.testing._check import CHECKS, Advice, Check, Failure, Unfit, blame, culprit
 from pio.testing._subject import Subject
 
 
@@ -68,24 +68,22 @@ class Suite:
             ) from error
         lacking = [name for name in check.after if name in subject.failed]
         if lacking:
-            raise Unfit(f"it needs {lacking[0]!r}, which failed")
+            raise Unfit(f"`{subject.failed[lacking[0]]}` failed")
         try:
             with jax.enable_x64(True):
                 check.run(subject)
         except (Advice, Unfit):
             raise
         except Failure:
-            subject.failed.add(check.name)
+            subject.failed[check.name] = check.name
             raise
-        except PioError as error:
-            subject.failed.add(check.name)
-            raise Failure(str(error), "do as it says.") from error
         except Exception as error:
-            subject.failed.add(check.name)
-            raise Failure(
-                f"{subject} raised {blame(error)}",
-                f"look at that line; the check wanted to know whether {_lower(check.summary)}.",
-            ) from error
+            # One mistake stops many checks: it is told once.
+            told = subject.raised.setdefault(blame(error), check.name)
+            subject.failed[check.name] = told
+            if told != check.name:
+                raise Unfit(f"it stops as `{told}` does") from error
+            raise _failure(subject, check, error) from error
 
     def results(
         self, only: str = "", begin: Callable[[Check], None] = lambda check: None
@@ -116,7 +114,7 @@ class Suite:
         failed = [r for r in self.results() if r.state == "failed"]
         if failed:
             raise AssertionError(
-                "\n\n".join(f"{r.check}: {r.what}\nTo mend it: {r.mend}" for r in failed)
+                "\n\n".join(f"{r.check}: {Failure(r.what, r.mend)}" for r in failed)
             )
 
 
@@ -137,6 +135,19 @@ def suite(
     if kind not in CHECKS:
         raise PioError(f"there are no checks of a kind {kind!r}{suggestion(kind, CHECKS)}")
     return Suite(kind, plugin, options, registry)
+
+
+def _failure(subject: Subject, check: Check, error: Exception) -> Failure:
+    """An exception as a failure; a `PioError` says itself what to do."""
+    if isinstance(error, PioError):
+        return Failure(str(error), "")
+    wanted = f"the check wanted to know whether {_lower(check.summary)}."
+    if culprit(error):
+        return Failure(f"{subject} raised {blame(error)}", f"look at that line; {wanted}")
+    return Failure(
+        f"{subject} raised {blame(error)}, in none of its own lines",
+        f"look at what its members return; {wanted}",
+    )
 
 
 def _lower(text: str) -> str:
