@@ -70,6 +70,22 @@ for _name in NAMES:
     globals()[f"test_{_name}"] = pio.testing.suite("optimizer", _name)
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        *((name, b, v) for name in ("adamw", "soap") for b in ("b1", "b2") for v in (1.0, -0.1)),
+        ("muon", "momentum", 1.0),
+        ("adamw", "eps", 0.0),
+        ("soap", "eps", float("nan")),
+        ("soap", "largest", 0),
+        ("muon", "weight_decay", -1.0),
+    ],
+)
+def test_options_that_cannot_work_are_refused(name, option, value):
+    with pytest.raises(pio.PioError, match=rf"optimizer\.{option} is .* \(got {value:g}\)"):
+        make(name, **{option: value})
+
+
 def test_adamw_is_the_published_one():
     ours = make("adamw").transform(300_000)
     theirs = optax.adamw(

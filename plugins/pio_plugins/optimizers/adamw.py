@@ -9,6 +9,7 @@ import optax
 from jaxtyping import Array, Float
 
 import pio
+from pio_plugins.optimizers._bounds import require_decay, require_positive, require_weight_decay
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class AdamW:
 
     def __post_init__(self) -> None:
         _ = self._schedule
+        require_decay(b1=self.b1, b2=self.b2)
+        require_positive(eps=self.eps)
+        require_weight_decay(self.weight_decay)
 
     @property
     def _schedule(self) -> pio.Schedule:

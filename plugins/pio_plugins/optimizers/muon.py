@@ -10,6 +10,7 @@ import optax.contrib
 from jaxtyping import Array, Float
 
 import pio
+from pio_plugins.optimizers._bounds import require_decay, require_weight_decay
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Muon:
 
     def __post_init__(self) -> None:
         _ = self._schedule
+        require_decay(momentum=self.momentum)
+        require_weight_decay(self.weight_decay)
 
     @property
     def _schedule(self) -> pio.Schedule:

@@ -32,6 +32,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 import pio
+from pio_plugins.optimizers._bounds import require_decay, require_positive, require_weight_decay
 
 Side = Literal["left", "right"]
 
@@ -68,6 +69,9 @@ class SOAP:
 
     def __post_init__(self) -> None:
         _ = self._schedule
+        require_decay(b1=self.b1, b2=self.b2)
+        require_positive(eps=self.eps, largest=self.largest)
+        require_weight_decay(self.weight_decay)
         if self.precondition_frequency < 1:
             raise pio.PioError(
                 "SOAP refreshes its basis every 1 step or more "
