@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -13,9 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pio._access import reading
 from pio._config import SCHEMA
 from pio._errors import PioError, RunError
 from pio._files import FULL, checksum, flat, sync, unflat, write, writing
+from pio._json import to_json
 
 
 class About(NamedTuple):
@@ -29,18 +32,29 @@ class About(NamedTuple):
 class Checkpoints:
     """The checkpoints in a directory: the latest few, and the best.
 
-    A checkpoint is a directory `STEP/` with orbax's `state/` and `about.json`, which holds a checksum. It
-    is written under another name and renamed, so what has the right name is complete.
+    A checkpoint is a directory `STEP/` with orbax's `state/` and `about.json`, which holds the run's config
+    and a checksum of both. It is written under another name and renamed, so what has the right name is
+    complete. `require` is called with the config that a checkpoint was written with before it is used; what
+    older versions wrote has none.
     """
 
-    def __init__(self, directory: Path, keep: int = 2) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        keep: int = 2,
+        config: str = "",
+        require: Callable[[str], None] = lambda config: None,
+    ) -> None:
         self.directory, self.keep = directory, keep
+        self.config, self.require = config, require
 
     def steps(self) -> list[int]:
         """The steps there are, in order."""
-        if not self.directory.is_dir():
-            return []
-        return sorted(int(p.name) for p in self.directory.iterdir() if p.name.isdigit())
+        with reading(self.directory):
+            if not self.directory.is_dir():
+                return []
+            names = [p.name for p in self.directory.iterdir()]
+        return sorted(int(n) for n in names if n.isascii() and n.isdigit() and str(int(n)) == n)
 
     def about(self, step: int) -> dict[str, Any]:
         """What `about.json` says; empty if it cannot be read."""
@@ -55,7 +69,8 @@ class Checkpoints:
         target = self.directory / str(about.step)
         part = self.directory / f".{about.step}.part"
         arrays = {key: a for key, a in flat(state).items() if a.size}  # orbax has no empty arrays
-        text = json.dumps({"schema": SCHEMA, **about._asdict(), "checksum": checksum(arrays)})
+        known = {"schema": SCHEMA, **about._asdict(), "config": self.config}
+        known["checksum"] = checksum(arrays, to_json(known))
         run = self.directory.parent
         with writing(run):
             shutil.rmtree(part, ignore_errors=True)
@@ -63,7 +78,7 @@ class Checkpoints:
             try:
                 _reserve(part / "room", sum(a.nbytes for a in arrays.values()))
                 _orbax().save((part / "state").absolute(), arrays)
-                write(part / "about.json", text)
+                write(part / "about.json", to_json(known))
                 if target.exists():  # a damaged one: what is sound is never written twice
                     shutil.rmtree(target)
                 part.rename(target)
@@ -105,6 +120,8 @@ class Checkpoints:
     def load(self, step: int, like: Any) -> tuple[Any, About]:
         """One checkpoint. Raises a `RunError` if it is damaged."""
         arrays, about = self.arrays(step)
+        if "config" in about:
+            self.require(about["config"])
         try:
             tree = unflat(arrays, like)
         except KeyError as error:
@@ -116,10 +133,12 @@ class Checkpoints:
         return tree, About(**known)
 
     def arrays(self, step: int) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """The arrays of a checkpoint by path, and what is known of it."""
+        """The arrays of a checkpoint by path, and what is known of it. Raises a `RunError` if it is damaged."""
         path = self.directory / str(step)
         about = self.about(step)
-        if about.get("schema", SCHEMA) > SCHEMA:
+        if not _is_sensible(about):
+            raise RunError(f"checkpoint {path} is damaged: its about.json is not what was written.")
+        if about["schema"] > SCHEMA:
             raise PioError(
                 f"checkpoint {path} was made by a later version of pio; upgrade with "
                 "`pip install -U pio-operators`."
@@ -130,8 +149,17 @@ class Checkpoints:
             }
         except Exception as error:
             raise RunError(f"checkpoint {path} is damaged: {_short(error)}") from error
-        if about.get("checksum") != checksum(arrays):
+        rest = {key: value for key, value in about.items() if key != "checksum"}
+        # Before there was a config in it, the checksum was that of the arrays alone.
+        also = [to_json(rest)] if "config" in about else []
+        if about["checksum"] != checksum(arrays, *also):
             raise RunError(f"checkpoint {path} is damaged: its checksum is wrong.")
+        counted = arrays.get("step", np.array(step))
+        if not step == about["step"] == counted:
+            raise RunError(
+                f"checkpoint {path} is damaged: it says that it is of step {about['step']}, and its "
+                f"arrays are of step {counted}."
+            )
         return arrays, about
 
     def _sweep(self) -> None:
@@ -139,6 +167,18 @@ class Checkpoints:
         with contextlib.suppress(OSError):
             for part in self.directory.glob(".*.part"):
                 shutil.rmtree(part, ignore_errors=True)
+
+
+def _is_sensible(about: dict[str, Any]) -> bool:
+    """Whether `about.json` has what it should, of the types it should have."""
+    whole = [about.get(key) for key in ("schema", "step")]
+    numbers: list[Any] = [about.get("seconds"), about.get("error") or 0.0]
+    texts = [about.get("checksum"), about.get("config", "")]
+    return (
+        all(isinstance(v, int) and not isinstance(v, bool) for v in whole)
+        and all(type(v) in (int, float) and math.isfinite(v) for v in numbers)
+        and all(isinstance(v, str) for v in texts)
+    )
 
 
 def _reserve(path: Path, size: int) -> None:

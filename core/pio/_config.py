@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -48,6 +48,7 @@ class Train:
     test_functions: int = option(100, "input functions to measure the error on")
     evaluations: int = option(20, "how often the test error is measured")
     init_from: str | None = option(None, "a run whose parameters are the first ones")
+    init_sha256: str | None = option(None, "what these have to be; none is what they are at first")
     hold: int = option(1, "steps for which a batch is kept before the next is drawn")
     rows: int | None = option(None, "rows a network visits at a time; none is what fits the cache")
 
@@ -63,6 +64,10 @@ class Train:
             )
         if self.seed >= 2**32:
             raise PioError(f"train.seed is below 2³² (got {self.seed}).")
+        if self.steps >= 2**31:  # steps are counted in 32 bits
+            raise PioError(f"train.steps is below 2³¹ (got {self.steps}).")
+        if self.init_from is None and self.init_sha256 is not None:
+            raise PioError("train.init_sha256 belongs to a run; name it with --init-from RUN.")
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,32 @@ class Config:
             ) from error
 
 
+# What may differ between a config and the one that a run was begun with: labels, what does not change
+# the result, and paths, where a digest says what was there.
+_FREE = {"schema", "preset"}
+_PINNED = {"train.init_from": "train.init_sha256", "data.file": "data.sha256"}
+
+
+def changes(was: Config, now: Config) -> dict[str, tuple[Any, Any]]:
+    """What decides on the result and differs between two configs, by dotted name."""
+    before, after = (dict(_dotted(c.as_dict())) for c in (was, now))
+    found = {}
+    for key in dict.fromkeys([*before, *after]):
+        pair = before.get(key, "none"), after.get(key, "none")
+        pinned = before.get(_PINNED.get(key, ""), "none") != "none"
+        if pair[0] != pair[1] and not (key in _FREE or key.startswith("run.") or pinned):
+            found[key] = pair
+    return found
+
+
+def _dotted(section: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            yield from _dotted(value, f"{head}{key}.")
+        else:
+            yield f"{head}{key}", value
+
+
 def _plain(value: Any) -> Any:
     """A value as TOML has it. There is no null in TOML; options read `none`."""
     if isinstance(value, Mapping):
@@ -169,10 +200,8 @@ def resolve(
         recipe = _recipe(problem, preset, equation.name)
         layers = [_layer(recipe), *layers]
         suggested["arch"] = recipe.architecture
-    train: dict[str, Any] = {}
     keep: dict[str, Any] = {}
     for layer in layers:
-        train |= layer.get("train", {})
         keep |= layer.get("run", {})
     chosen = {
         section: _choose(registry, section, layers, suggested.get(section)) for section in PLUGINS
@@ -180,11 +209,29 @@ def resolve(
     return Config(
         **chosen,
         sampling=_sampling([layer.get("sampling", {}) for layer in layers], problem),
-        train=Train(**settle(Train, train, "section 'train'")),
+        train=_train(registry, [layer.get("train", {}) for layer in layers], stored=stored),
         run=Keep(**settle(Keep, keep, "section 'run'")),
         preset=preset,
         data=_data([layer.get("data", {}) for layer in layers]),
     )
+
+
+def _train(registry: Registry, layers: Sequence[Mapping[str, Any]], *, stored: bool) -> Train:
+    """The section `[train]`, the run to begin with by its whole path, with its digest."""
+    found: dict[str, Any] = {}
+    for layer in layers:
+        if "init_from" in layer:
+            found.pop("init_sha256", None)  # it is that of another run, unless it is given along
+        found |= layer
+    train = Train(**settle(Train, found, "section 'train'"))
+    if train.init_from is None or stored:  # that run is asked for only where training begins
+        return train
+    # Not at the top: most configs begin with no other run.
+    from pio._run import digest_of_run
+
+    sha256 = train.init_sha256 or digest_of_run(train.init_from, registry)
+    path = os.path.abspath(train.init_from)  # noqa: PTH100 - links stay as they are
+    return replace(train, init_from=path, init_sha256=sha256)
 
 
 def _data(layers: Sequence[Mapping[str, Any]]) -> Data:
@@ -323,9 +370,16 @@ def _choose(
 
 
 def presets(equation: Any) -> Mapping[str, Recipe]:
-    """An equation's presets, or plain ones where it has none."""
-    own: Mapping[str, Recipe] = getattr(equation, "presets", None) or {}
-    return own or _plain_recipes(equation)
+    """An equation's presets with nothing left open, `smoke` among them; plain ones where it has none."""
+    own: Mapping[str, Recipe] = getattr(equation, "presets", None) or {"fast": Recipe()}
+    for name, recipe in own.items():
+        if not isinstance(recipe, Recipe):
+            raise PioError(
+                f"preset {name!r} of {type(equation).__name__} is a pio.Recipe (got {recipe!r})."
+            )
+    known = {name: recipe.settled(equation) for name, recipe in own.items()}
+    first = known.get("fast") or next(iter(known.values()))
+    return {**known, "smoke": known.get("smoke") or first.small(equation)}
 
 
 def _recipe(equation: Any, preset: str, name: str) -> Recipe:
@@ -335,31 +389,10 @@ def _recipe(equation: Any, preset: str, name: str) -> Recipe:
     return known[preset]
 
 
-def _plain_recipes(equation: Any) -> Mapping[str, Recipe]:
-    """Something to begin with, for an equation that brings no recipe of its own."""
-
-    def plain(steps: int, functions: int, points: int, tests: int, **sizes: int) -> Recipe:
-        return Recipe(
-            steps=steps,
-            sampling=Blocks(functions, dict.fromkeys(equation.domain.names, points)),
-            architecture=sizes,
-            embedding=Choice("fourier" if equation.domain.periodic else "none"),
-            weighting=Choice("fixed"),
-            optimizer=Choice("soap"),
-            constraints="hard" if hasattr(equation, "ansatz") else "soft",
-            precision=32,
-            train_functions=None,
-            test_functions=tests,
-        )
-
-    return {
-        "fast": plain(10_000, 16, 16, 100, width=64, depth=5),
-        "smoke": plain(20, 4, 8, 4, width=16, depth=2),
-    }
-
-
 def _layer(recipe: Recipe) -> dict[str, Any]:
     """A recipe as the lowest layer of a config."""
+    assert recipe.sampling is not None
+    assert recipe.embedding is not None
     kind = next(name for name, cls in SAMPLING.items() if isinstance(recipe.sampling, cls))
     named = {
         section: {"name": choice.name, **choice.options}

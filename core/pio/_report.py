@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,19 +11,21 @@ import numpy as np
 
 from pio._certificate import relative_errors
 from pio._errors import PioError
-from pio._errors_file import ErrorsFile
+from pio._errors_file import NAME, ErrorsFile
 from pio._evaluate import Evaluation, evaluate, predict
 from pio._figures import curves, distribution, drawable, panels, save
 from pio._run import Run
 from pio._solutions import Progress, Solutions, solutions
+from pio._warning import PioWarning
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Evaluations by reference, the truth first, and the figures that were drawn."""
+    """Evaluations by reference, the truth first; the file that keeps them, if one does, and figures."""
 
     evaluations: Mapping[str, Evaluation]
     figures: tuple[Path, ...]
+    kept: Path | None = None
 
 
 def report(
@@ -35,7 +38,8 @@ def report(
 ) -> Report:
     """Evaluate a run on its test functions, or on so many; keep `errors.npz` and `figures/`.
 
-    Another `seed` draws other functions than those that training looked at.
+    Another `seed` draws other functions than those that training looked at. What cannot be kept is
+    returned nonetheless, with a warning.
     """
     functions = functions or run.config.train.test_functions
     found = evaluate(run.model, run.params, functions, seed=seed, progress=progress)
@@ -44,11 +48,21 @@ def report(
     try:
         ErrorsFile.of(run.equation, errors, truth, seed).write(run.path)
     except OSError as error:
-        raise PioError(
-            f"cannot keep errors in {run.path}: {error.strerror or error}; make it writable, or make room."
-        ) from error
-    drawn = _draw(run, truth, errors) if figures else ()
-    return Report(found, drawn)
+        _warn(run, f"the errors cannot be kept in {run.path}: {error.strerror or error}")
+        return Report(found, ())
+    kept = run.path / NAME
+    try:
+        return Report(found, _draw(run, truth, errors) if figures else (), kept)
+    except PioError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        _warn(run, str(error).rstrip("."))
+        return Report(found, (), kept)
+
+
+def _warn(run: Run, why: str) -> None:
+    text = f"{why}; make {run.path} writable, or make room, and evaluate again."
+    warnings.warn(text, PioWarning, stacklevel=3)
 
 
 def _draw(run: Run, truth: Solutions, errors: Mapping[str, np.ndarray]) -> tuple[Path, ...]:

@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 import time
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,16 +22,19 @@ import safetensors
 import safetensors.numpy
 from filelock import FileLock, Timeout
 
+from pio._access import reading
 from pio._checkpoint import Checkpoints
-from pio._config import SCHEMA, Config, read_toml, resolve
+from pio._config import SCHEMA, Config, changes, read_toml, resolve
 from pio._equation import Equation
 from pio._errors import PioError, RunError
 from pio._errors_file import ErrorsFile
 from pio._evaluate import predict
 from pio._files import checksum, flat, name, unflat, write, writing
+from pio._json import to_json
 from pio._model import Model, Params
 from pio._registry import Registry, discover
 from pio._solutions import Solutions
+from pio._solve import check_range
 from pio._train import Record, Trainer, model_of, shapes_of
 
 PACKAGES = ("pio-operators", "jax", "jaxlib", "dm-haiku", "optax", "numpy", "orbax-checkpoint")
@@ -72,8 +76,11 @@ class Run:
     @cached_property
     def params(self) -> Params:
         """The parameters at the end, or at the latest checkpoint if the run has not ended."""
+        arrays, config = self._learned()
+        if config is not None:
+            self.require_config(config)
         try:
-            return unflat(self.arrays(), shapes_of(self.model, self.config))
+            return unflat(arrays, shapes_of(self.model, self.config))
         except KeyError as error:
             raise PioError(
                 f"the parameters of run {self.path} do not fit its config: {error} differs; a plugin has "
@@ -81,18 +88,44 @@ class Run:
             ) from error
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The parameters by name."""
+        """The parameters by name, whatever the config has become."""
+        return self._learned()[0]
+
+    def _learned(self) -> tuple[dict[str, np.ndarray], str | None]:
+        """The parameters by name, and the config they were made with, which older checkpoints lack."""
         path = self.path / "model.safetensors"
-        if path.exists():
-            return read_model(path)[0]
+        with reading(path):
+            ended = path.exists()
+        if ended:
+            arrays, about = read_model(path)
+            return arrays, about.get("config")
         checkpoints = self.checkpoints
         for step in reversed(checkpoints.steps()):
             with contextlib.suppress(RunError):
-                state, _ = checkpoints.arrays(step)
+                state, about = checkpoints.arrays(step)
                 head = "params/"
-                return {k.removeprefix(head): a for k, a in state.items() if k.startswith(head)}
+                arrays = {k.removeprefix(head): a for k, a in state.items() if k.startswith(head)}
+                return arrays, about.get("config")
         raise PioError(
             f"run {self.path} has no model yet; continue it with `pio resume {self.path}`."
+        )
+
+    def require_config(self, text: str) -> None:
+        """Refuse to take what was made with one config for the outcome of another."""
+        try:
+            was = resolve(self.registry, config=tomllib.loads(text), stored=True)
+            changed = changes(was, self.config)
+        except PioError as error:  # what it names is no longer there
+            why = f"config.toml of run {self.path} is not the one it was made with: {error}"
+        else:
+            if not changed:
+                return
+            key, (before, now) = next(iter(changed.items()))
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            why = f"run {self.path} was made with {key} = {before}, but its config.toml says {now}{more};"
+        raise PioError(
+            f"{why} put that back. To train with another config, begin another run, `pio train "
+            f"--config FILE --init-from {self.path} --out DIR`."
         )
 
     def predict(self, u: Any, t: Any = None, x: Any = None, **more: Any) -> Any:
@@ -104,6 +137,7 @@ class Run:
         given = {"t": t, "x": x, **more}
         points = {n: np.atleast_1d(p) for n, p in given.items() if p is not None}
         grid = {n: p for n, p in self.equation.grid.items() if n not in points}
+        check_range(u, self.config.train.precision)
         found = predict(self.model, self.params, u, {**grid, **points})
         return found[self.equation.unknowns[0]] if len(self.equation.unknowns) == 1 else found
 
@@ -112,11 +146,13 @@ class Run:
 
     @property
     def checkpoints(self) -> Checkpoints:
-        return Checkpoints(self.path / "checkpoints", self.config.run.checkpoints)
+        keep = self.config.run.checkpoints
+        text = self.config.toml()
+        return Checkpoints(self.path / "checkpoints", keep, text, self.require_config)
 
     @property
     def status(self) -> dict[str, Any]:
-        """`status.json`: `state` is running, done, interrupted, failed, or killed; `step`, `error`, …"""
+        """`status.json`: `state` is running, done, interrupted, failed, killed, new or damaged; `step`, …"""
         return read_status(self.path)
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -126,7 +162,7 @@ class Run:
     def write_status(self, state: str, **more: Any) -> None:
         about = {"schema": SCHEMA, "state": state, "steps": self.config.train.steps, **more}
         with writing(self.path):
-            write(self.path / "status.json", json.dumps(about, indent=2) + "\n")
+            write(self.path / "status.json", to_json(about, indent=2) + "\n")
 
     def write_model(self, params: Params, step: int) -> None:
         arrays = flat(params)
@@ -144,7 +180,7 @@ class Run:
 
     def append(self, record: Record) -> None:
         with writing(self.path), (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record.as_dict()) + "\n")
+            file.write(to_json(record.as_dict()) + "\n")
 
     def cut_metrics(self, step: int) -> None:
         """Forget what was recorded after a step: it is about to be recorded again."""
@@ -173,7 +209,7 @@ def create_run(
 ) -> Run:
     """A new run directory, `runs/EQUATION-ARCH-PRESET-SEED` unless told."""
     text = config.toml()
-    environment = json.dumps(_environment(registry), indent=2) + "\n"
+    environment = to_json(_environment(registry), indent=2) + "\n"
     if path is not None:
         require_vacant(Path(path))
         return _make(Path(path), text, environment, config, registry)
@@ -206,16 +242,22 @@ def _make(path: Path, text: str, environment: str, config: Config, registry: Reg
 
 def require_vacant(path: Path) -> None:
     """Refuse a directory that holds something."""
-    if (path / "config.toml").exists():
+    with reading(path):
+        taken = (path / "config.toml").exists()
+        there = path.exists()
+        other = there and (not path.is_dir() or {p.name for p in path.iterdir()} - {".lock"})
+    if taken:
         raise _TakenError(path)
-    if path.exists() and (not path.is_dir() or {p.name for p in path.iterdir()} - {".lock"}):
+    if other:
         raise PioError(f"{path} exists and is no empty directory; choose another with --out.")
 
 
 def load_run(path: str | os.PathLike[str], registry: Registry | None = None) -> Run:
     """A run from its directory."""
     path = Path(path)
-    if not (path / "config.toml").is_file():
+    with reading(path):
+        found = (path / "config.toml").is_file()
+    if not found:
         raise PioError(f"there is no run in {path} (it has no config.toml); `pio runs` lists runs.")
     given = read_toml(path / "config.toml")
     schema = given.get("schema", SCHEMA)
@@ -241,7 +283,8 @@ def read_model(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise PioError(f"cannot read {path}: {error.strerror or error}.") from error
     except Exception as error:
         raise PioError(f"{path} is damaged: {error}. {_RECOVER}") from error
-    if about.get("schema", SCHEMA) > SCHEMA:
+    schema = about.get("schema", SCHEMA)
+    if isinstance(schema, int) and schema > SCHEMA:
         raise PioError(
             f"{path} was made by a later version of pio; upgrade with `pip install -U pio-operators`."
         )
@@ -254,31 +297,62 @@ _RECOVER = "`pio resume` on its run writes it again from the last checkpoint."
 
 
 def read_status(path: Path) -> dict[str, Any]:
-    """`status.json` of a run, `{"state": "new"}` if there is none; a process that is gone was killed."""
+    """`status.json` of a run, `{"state": "new"}` if there is none; a process that is gone was killed.
+
+    What says nothing, or has another type than was written, is `{"state": "damaged"}`.
+    """
     try:
         found = json.loads((path / "status.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except FileNotFoundError:
         return {"state": "new"}
-    if found.get("state") == "running" and not _in_use(path):
+    except (OSError, ValueError):
+        return {"state": "damaged"}
+    if not isinstance(found, dict) or not isinstance(found.get("state"), str):
+        return {"state": "damaged"}
+    if not all(_is_a(kind, found[key]) for key, kind in _KINDS.items() if key in found):
+        return {"state": "damaged"}
+    if found["state"] == "running" and not _in_use(path):
         found["state"] = "killed"
-    return dict(found)
+    return found
+
+
+_KINDS: dict[str, type] = dict.fromkeys(("step", "steps"), int)
+_KINDS |= dict.fromkeys(("seconds", "loss", "error", "median", "compile_seconds"), float)
+
+
+def _is_a(kind: type, value: Any) -> bool:
+    """Whether JSON has a number of this kind, or null for one that is not finite."""
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return value is None or type(value) in (int, float)
 
 
 def _in_use(path: Path) -> bool:
-    if not (path / ".lock").exists():
-        return False
     lock = FileLock(path / ".lock", timeout=0)
     try:
+        if not (path / ".lock").exists():
+            return False
         lock.acquire()
-    except (Timeout, OSError):
+    except Timeout:
         return True
+    except OSError:  # a place where nothing can be written: nobody trains there
+        return False
     lock.release()
     return False
 
 
-def take_over(params: Params, source: Run) -> tuple[Params, list[str], list[str]]:
-    """Parameters where those of equal name and shape come from another run; which did, and which did not."""
-    theirs = source.arrays()
+def digest_of_run(path: str | os.PathLike[str], registry: Registry) -> str:
+    """The SHA-256 of a run's parameters."""
+    return checksum(load_run(path, registry).arrays())
+
+
+def take_over(
+    params: Params, theirs: Mapping[str, np.ndarray]
+) -> tuple[Params, list[str], list[str]]:
+    """Parameters where arrays of equal name and shape are taken; which were, and which were not.
+
+    Shapes in place of parameters are enough to tell.
+    """
     taken, left = [], []
 
     def take(path: Any, mine: Any) -> Any:
@@ -353,5 +427,11 @@ def _missing(path: Path, registry: Registry) -> str:
     if not gone:
         return ""
     files = [who for who in gone if had[who]["file"]]
-    advice = f"give it with --plugin {files[0]}" if files else f"install {gone[0]}"
-    return f" The run was made with {', '.join(gone)}, which is not here; {advice}."
+    advice = f"install {gone[0]}"
+    if files:
+        given = ", ".join(repr(file) for file in files)
+        advice = (
+            f"give it before the command, `pio --plugin {files[0]} …`, or in Python, "
+            f"`pio.load_run({str(path)!r}, pio.discover([{given}]))`"
+        )
+    return f" The run was made with {', '.join(gone)}, which is not loaded; {advice}."

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from pio._checkpoint import About
 from pio._config import Config, resolve
 from pio._errors import PioError, RunError
+from pio._files import checksum
 from pio._registry import Registry, discover
-from pio._run import Run, create_run, load_run, read_model, take_over
+from pio._run import Run, create_run, load_run, read_model, require_vacant, take_over
 from pio._train import Moment, Record, Trainer, TrainState
 
 
@@ -26,24 +30,29 @@ def follow(
     say: Callable[[str], None] = lambda text: None,
     tick: Callable[[Moment], None] = lambda moment: None,
 ) -> Iterator[Record]:
-    """Train a run to its end, from its latest checkpoint if it has one.
+    """Train a run to its end, from its latest checkpoint if it has one. One that has ended is left as it is.
 
-    `stop` is asked after every host call; once it says so, a checkpoint is written and the records end.
-    `say` gets notes for the user, `tick` every moment, more of them than there are records.
+    `stop` is asked after the test set is made, after compiling and after every host call; once it says so,
+    a checkpoint is written and the records end. `say` gets notes for the user, `tick` every moment, more of
+    them than there are records.
     """
+    if _ended(run):  # before anything is locked or written: it may lie where nothing can be
+        say("this run has ended; nothing is left to do")
+        return
     with run.locked():
         trainer = run.trainer
+        if note := trainer.loss.note:
+            say(note)
         steps = run.config.train.steps
         state, about = _begin(run, say)
-        if about.step == steps and _ended(run):
-            say("this run has ended; nothing is left to do")
-            return
         run.cut_metrics(about.step)
         last = _Status(run, about)
         last.write("running")
         saved, moment = time.monotonic(), None
         try:
-            _prepare(trainer, say)
+            if not _prepare(trainer, say, stop):  # the checkpoint that it would go on from is there
+                last.write("interrupted")
+                return
             last.found["compile_seconds"] = trainer.program.seconds
             for moment in trainer.run(state, about.seconds):
                 tick(moment)
@@ -81,16 +90,24 @@ def follow(
 
 
 def _ended(run: Run) -> bool:
-    """Whether everything that a run leaves at its end is there."""
+    """Whether everything that a run leaves at its end is there. Refuses a config that was changed since."""
+    status = run.status
+    if status["state"] != "done" or not (run.path / "errors.npz").exists():
+        return False
     try:
-        read_model(run.path / "model.safetensors")
+        _, about = read_model(run.path / "model.safetensors")
     except PioError:
         return False
-    return bool(run.status["state"] == "done" and (run.path / "errors.npz").exists())
+    run.require_config(about["config"])
+    return bool(status.get("step") == run.config.train.steps)
 
 
-def _prepare(trainer: Trainer, say: Callable[[str], None]) -> None:
-    """Have the test set and the program, and say what that took."""
+class _StoppedError(Exception):
+    """Someone wants to stop while the test set is made."""
+
+
+def _prepare(trainer: Trainer, say: Callable[[str], None], stop: Callable[[], bool]) -> bool:
+    """Have the test set and the program, and say what that took; false if it was stopped."""
     announced = False
 
     def progress(done: int, total: int) -> None:
@@ -98,16 +115,23 @@ def _prepare(trainer: Trainer, say: Callable[[str], None]) -> None:
         if not announced and done < total:
             say(f"making the test set of {total} functions, which is kept …")
         announced = True
+        if done < total and stop():
+            raise _StoppedError
 
     try:
         trainer.prepare(progress)
+    except _StoppedError:
+        return False
     except RunError:
         raise
     except PioError as error:  # the command was right: this run cannot go on
         raise RunError(str(error)) from error
+    if stop():
+        return False
     if "program" not in vars(trainer):
         say("compiling …")
         say(f"compiled in {trainer.program.seconds:.1f} s")
+    return not stop()
 
 
 class _Status:
@@ -145,26 +169,48 @@ def _begin(run: Run, say: Callable[[str], None]) -> tuple[TrainState, About]:
         with trainer.precision:
             say(f"continuing at step {about.step} of {run.config.train.steps}")
             return jax.tree.map(jnp.asarray, state), about
+    if records := len(run.metrics()):
+        say(
+            f"run {run.path} has {records} records and no checkpoint to continue from; it starts over "
+            "at step 0"
+        )
     params = None
     if run.config.train.init_from is not None:
-        params = _inherit(trainer, run.config.train.init_from, run.registry, say)
+        theirs = _inheritance(trainer, run.registry)
+        params, taken, left = take_over(trainer.init().params, theirs)
+        path = run.config.train.init_from
+        say(f"took over {len(taken)} of {len(taken) + len(left)} arrays from {path}")
+        if left:
+            say(f"fresh, for want of an equal name and shape there: {', '.join(left)}")
     state = trainer.init(params)
     run.checkpoints.save(state, About(0))
     return state, About(0)
 
 
-def _inherit(trainer: Trainer, path: str, registry: Registry, say: Callable[[str], None]) -> Any:
+def _inheritance(trainer: Trainer, registry: Registry) -> dict[str, np.ndarray]:
+    """The arrays of the run to begin with: those the config knows, some of which fit."""
+    path, sha256 = trainer.config.train.init_from, trainer.config.train.init_sha256
+    assert path is not None
     source = load_run(path, registry)
-    params, taken, left = take_over(trainer.init().params, source)
+    arrays = source.arrays()
+    if sha256 is not None and checksum(arrays) != sha256:
+        raise PioError(
+            f"the parameters of run {path} have changed since they were chosen to begin with; put those "
+            "back, or begin a new run with --init-from."
+        )
+    _, taken, left = take_over(trainer.shapes.params, arrays)
     if not taken:
         raise PioError(
             f"run {path} ({source.config.equation.name}, {source.config.arch.name}) has no parameter of "
-            f"equal name and shape; it has {', '.join(list(source.arrays())[:4])}, …"
+            f"equal name and shape; it has {_some(arrays)}, and wanted are {_some(left)}. Begin with "
+            "another run, or without --init-from."
         )
-    say(f"took over {len(taken)} of {len(taken) + len(left)} arrays from {path}")
-    if left:
-        say(f"fresh, for want of an equal name and shape there: {', '.join(left)}")
-    return params
+    return arrays
+
+
+def _some(names: Iterable[str], most: int = 4) -> str:
+    found = list(names)
+    return ", ".join(found[:most]) + (", …" if len(found) > most else "")
 
 
 def ready(config: Config, registry: Registry) -> Trainer:
@@ -172,7 +218,7 @@ def ready(config: Config, registry: Registry) -> Trainer:
     trainer = Trainer.of(config, registry)
     _ = trainer.shapes  # what only shows when a step is traced, shows now
     if config.train.init_from is not None:
-        load_run(config.train.init_from, registry).arrays()
+        _inheritance(trainer, registry)
     return trainer
 
 
@@ -220,21 +266,20 @@ def estimate(
         if stop():
             raise KeyboardInterrupt
         chunk = max(1, min(2 * chunk, round((seconds - spent) * done / spent)))
-    train = trainer.config.train
-    evaluations = sum(map(trainer.evaluates_at, range(1, train.steps + 1)))
     return Estimate(
         count,
         trainer.sampler.points,
         trainer.program.seconds,
         spent / done,
         evaluation,
-        evaluations,
+        trainer.evaluations,
         trainer.program.bytes,
     )
 
 
 def within(config: Config, registry: Registry, seconds: float) -> Config:
     """The config with as many steps as the time allows, start-up and evaluations included."""
+    _require_time(seconds)
     start = time.perf_counter()
     cost = estimate(Trainer.of(config, registry), min(5.0, 0.05 * seconds))
     # The loop is compiled again, for a decay that ends with another step is another program.
@@ -244,9 +289,15 @@ def within(config: Config, registry: Registry, seconds: float) -> Config:
     if steps < 1:
         raise PioError(
             f"{seconds:g} s are too short: to start takes {seconds - left:.0f} s and a step "
-            f"{cost.step_seconds:.2g} s; give more time, or --steps."
+            f"{cost.step_seconds:.2g} s. The test set and compiled programs are kept, so a second try starts "
+            "sooner; or give more time, or --steps."
         )
     return dataclasses.replace(config, train=dataclasses.replace(config.train, steps=steps))
+
+
+def _require_time(seconds: float) -> None:
+    if not 0 < seconds < math.inf:
+        raise PioError(f"a time to train for is a positive number of seconds (got {seconds:g}).")
 
 
 def filling(
@@ -261,6 +312,7 @@ def filling(
     Where several configs get the same time, none should pay for what only the first has to make,
     the test set and what the compiler keeps; so starting and measuring come on top.
     """
+    _require_time(seconds)
     cost = estimate(Trainer.of(config, registry), min(5.0, 0.05 * seconds), stop=stop)
     steps = int(seconds / cost.step_seconds)
     if steps < 1:
@@ -298,6 +350,12 @@ def train(
     Keywords are the flags of the command, `settings` its `--set`, `seconds` its `--time`.
     `on_record` is called with each `pio.Record`.
     """
+    if steps is not None and seconds is not None:
+        raise PioError("give steps or seconds, not both.")
+    if seconds is not None:
+        _require_time(seconds)
+    if out is not None:
+        require_vacant(Path(out))
     registry = discover() if registry is None else registry
     flags = {
         "equation.name": equation,

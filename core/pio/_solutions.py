@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import inspect
 import json
 import os
+import warnings
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,26 +23,30 @@ from pio._equation import Equation
 from pio._errors import PioError
 from pio._solve import find_reference, solve
 from pio._space import draw
+from pio._warning import PioWarning
 
 # Told apart from training functions, which fold the step into the same seed.
 _TEST = 0x7E57
 
 Progress = Callable[[int, int], None]
 
+# What could not be kept on disk, by address: a command that asks twice need not solve twice.
+_UNKEPT: dict[str, dict[str, np.ndarray]] = {}
+
 
 @dataclass(frozen=True, eq=False)
 class Solutions:
     """Functions u, `(f, sensors)`, and what a reference makes of them on a grid, `(f, x, t)`.
 
-    `s` holds one array per unknown; `path` is where the set is kept, and `made` says whether it had
-    to be made.
+    `s` holds one array per unknown; `path` is where the set is kept, none if that was not possible, and
+    `made` says whether it had to be made.
     """
 
     u: np.ndarray
     s: Mapping[str, np.ndarray]
     points: Mapping[str, np.ndarray]
     reference: str
-    path: Path
+    path: Path | None
     made: bool
 
 
@@ -61,7 +67,7 @@ def solutions(
 
     A set is addressed by everything that determines it, so nothing need ever be cleared: another
     option, seed, solver or grid is another set. A damaged file is made again; two processes that
-    ask for one set at once make it once.
+    ask for one set at once make it once. Where it cannot be kept, a warning says so.
     """
     if functions < 1:
         raise PioError(f"a test set needs functions (got {functions}).")
@@ -74,21 +80,35 @@ def solutions(
     s = _load(path, address)
     if s is not None:
         return Solutions(u, s, points, reference, path, made=False)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_suffix(".lock")):
+    if address in _UNKEPT:
+        return Solutions(u, _UNKEPT[address], points, reference, None, made=False)
+    with contextlib.ExitStack() as stack:
+        trouble: OSError | None = None
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(FileLock(path.with_suffix(".lock")))
             s = _load(path, address)  # another process may have made it while we waited
-            if made := s is None:
-                found = solve(equation, u, points, reference=reference, progress=progress)
-                s = found if isinstance(found, dict) else {equation.unknowns[0]: found}
-                _check(s)
-                _save(path, address, u, points, s)
-    except OSError as error:
-        raise PioError(
-            f"cannot keep the test set in {path.parent}: {error.strerror or error}; make room, or "
-            "set PIO_CACHE_DIR to a directory that can be written."
-        ) from error
-    return Solutions(u, s, points, reference, path, made)
+        except OSError as error:
+            trouble = error
+        if made := s is None:
+            found = solve(equation, u, points, reference=reference, progress=progress)
+            s = found if isinstance(found, dict) else {equation.unknowns[0]: found}
+            _check(s)
+            try:
+                if trouble is None:
+                    _save(path, address, u, points, s)
+            except OSError as error:
+                trouble = error
+    if trouble is None:
+        return Solutions(u, s, points, reference, path, made)
+    _UNKEPT[address] = s
+    warnings.warn(
+        f"the test set cannot be kept in {path.parent}: {trouble.strerror or trouble}; it will be made "
+        "again the next time. Make room, or set PIO_CACHE_DIR to a directory that can be written.",
+        PioWarning,
+        stacklevel=2,
+    )
+    return Solutions(u, s, points, reference, None, made)
 
 
 def inputs_of_testset(equation: Equation, functions: int, seed: int = 0) -> np.ndarray:

@@ -77,7 +77,7 @@ def check_inputs(equation: Equation, u: Any) -> np.ndarray:
         raise PioError(
             f"u is known at {sensors} sensors, so give an array of {sensors} numbers, or one such "
             f"row per function (got shape {np.shape(u)}). Values at other places can be given with "
-            "those places."
+            "those places: --places FILE, or pio.measured(equation, values, places)."
         )
     bad = ~np.isfinite(values).all(1)
     if bad.any():
@@ -88,6 +88,17 @@ def check_inputs(equation: Equation, u: Any) -> np.ndarray:
     if hasattr(equation, "admit"):
         equation.admit(values)
     return values
+
+
+def check_range(u: Any, precision: int) -> None:
+    """Refuse what the numbers of a model, of so many bits, cannot hold: all that follows would not be finite."""
+    largest = float(np.abs(_numbers(u, "u")).max(initial=0.0))
+    bound = float(np.finfo(f"float{precision}").max)
+    if bound < largest < np.inf:
+        raise PioError(
+            f"u has values of size {largest:.3g}, but the numbers of this model reach {bound:.1g}; give u "
+            "in the units of the equation."
+        )
 
 
 def check_points(equation: Equation, points: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -114,6 +125,8 @@ def check_points(equation: Equation, points: Mapping[str, Any]) -> dict[str, np.
 
 def _numbers(values: Any, what: str) -> np.ndarray:
     try:
+        if np.iscomplexobj(values):  # NumPy would drop the imaginary part
+            raise TypeError
         return np.asarray(values, np.float64)
     except (TypeError, ValueError):
         raise PioError(f"{what} is an array of real numbers (got {values!r}).") from None

@@ -296,6 +296,11 @@ class Trainer:
     def evaluates_at(self, step: int) -> bool:
         return step == self.config.train.steps or step % self._intervals[1] == 0
 
+    @property
+    def evaluations(self) -> int:
+        """How often the test error is measured in a whole run."""
+        return -(-self.config.train.steps // self._intervals[1])
+
     def _record(
         self, state: TrainState, seconds: float, speed: float, errors: np.ndarray | None
     ) -> Record:
@@ -319,7 +324,12 @@ class Trainer:
         if broken < 0:
             return
         rate = self.config.optimizer.options.get("learning_rate")
-        lower = f"--set optimizer.learning_rate={rate / 3:.1g}" if rate else "a gentler optimizer"
+        usual = getattr(type(self.optimizer), "learning_rate", None)
+        lower = "a gentler optimizer"
+        if rate:
+            # A third of a rate that is out of all proportion would be so too.
+            gentle = min(rate / 3, usual) if isinstance(usual, float) else rate / 3
+            lower = f"--set optimizer.learning_rate={gentle:.1g}"
         more = " or --precision 64" if self.config.train.precision == 32 else ""
         raise RunError(
             f"training diverged at step {broken}: the loss is not finite. Try {lower}{more}."

@@ -107,6 +107,21 @@ def test_a_mistake_is_named(case: str) -> None:
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: pio.Blocks(0, {"x": 4}), r"sampling\.functions is at least 1 \(got 0\)"),
+        (lambda: pio.Blocks(4, {"x": 4, "t": -1}), r"sampling\.points\.t is at least 1"),
+        (lambda: pio.Tables(-1, 4), r"sampling\.batch is at least 1"),
+        (lambda: pio.Tables(4, {"x": 0}), r"sampling\.residual\.x is at least 1"),
+        (lambda: pio.Tables(4, 4, {"initial": 0}), r"sampling\.conditions\.initial is at least 1"),
+    ],
+)
+def test_a_batch_has_something_in_it(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(pio.PioError, match=message):
+        make()
+
+
 @pytest.mark.parametrize("text", [None, "equation = 'kdv", "\x00"])
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: str | None) -> None:
     path = tmp_path / "run.toml"

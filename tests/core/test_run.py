@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 
 import pio
+from pio._files import checksum
 from pio._run import create_run
-from pio._session import within
+from pio._session import ready, within
+from pio._train import Trainer
 
 REGISTRY = pio.discover()
 FLAGS = {
@@ -44,9 +46,12 @@ def new(path: Path, **settings: Any) -> pio.Run:
 def advance(run: pio.Run, moments: int | None = None) -> list[str]:
     """Train until the end or for some host calls; the notes."""
     notes: list[str] = []
-    count = iter(range(10**6))
-    stop: Callable[[], bool] = lambda: moments is not None and next(count) >= moments - 1  # noqa: E731
-    for _ in pio.follow(run, stop=stop, say=notes.append):
+    seen: list[int] = []
+
+    def stop() -> bool:
+        return moments is not None and len(seen) >= moments
+
+    for _ in pio.follow(run, stop=stop, say=notes.append, tick=lambda m: seen.append(m.step)):
         pass
     return notes
 
@@ -153,6 +158,84 @@ def test_a_finished_run_resumed_writes_what_is_missing(done: pio.Run, whole: pio
     assert model(done) == model(whole)
 
 
+def contents(run: pio.Run) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in files(run.path)}
+
+
+@pytest.mark.parametrize("damage", ["gone", "damaged"])
+def test_a_run_that_has_ended_is_left_as_it_is_whatever_became_of_its_checkpoints(
+    done: pio.Run, damage: str
+) -> None:
+    checkpoints = done.path / "checkpoints"
+    truncate(checkpoints) if damage == "damaged" else shutil.rmtree(checkpoints)
+    (done.path / ".lock").unlink(missing_ok=True)
+    before = contents(done)
+    assert advance(done) == ["this run has ended; nothing is left to do"]
+    assert (
+        contents(done) == before
+    )  # without so much as a lock: it may lie where nothing can be written
+
+
+def test_a_run_that_starts_over_says_so(stopped: pio.Run, whole: pio.Run) -> None:
+    shutil.rmtree(stopped.path / "checkpoints")
+    notes = advance(stopped)
+    assert "13 records and no checkpoint" in notes[0]
+    assert model(stopped) == model(whole)
+
+
+def edit(run: pio.Run, old: str, new: str) -> pio.Run:
+    path = run.path / "config.toml"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    return pio.load_run(run.path, REGISTRY)
+
+
+CHANGES = [
+    ("seed = 0", "seed = 1", "train.seed = 0, but its config.toml says 1"),
+    ("steps = 20", "steps = 40", "train.steps = 20, but its config.toml says 40"),
+    ("length_scale = ", "length_scale = 1", "equation.length_scale"),
+    ("width = ", "width = 1", "arch.width"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), CHANGES)
+def test_a_changed_config_is_noticed(
+    done: pio.Run, part: pio.Run, tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    shutil.copytree(part.path, tmp_path / "part")
+    ended, begun = (
+        edit(pio.load_run(p, REGISTRY), old, new) for p in (done.path, tmp_path / "part")
+    )
+    for run in (ended, begun):
+        for use in (lambda run: run.params, advance):
+            with pytest.raises(pio.PioError, match=message) as error:
+                use(run)
+            assert f"--init-from {run.path}" in str(error.value)
+    # Another run may begin with what was learned.
+    assert len(ended.arrays()) == len(begun.arrays()) > 0
+
+
+def test_what_does_not_change_the_result_may_change(stopped: pio.Run, whole: pio.Run) -> None:
+    run = edit(stopped, "checkpoints = 2", "checkpoints = 4")
+    run = edit(run, 'preset = "smoke"', 'preset = "mine"')
+    run.__dict__["trainer"] = whole.trainer
+    advance(run)
+    assert lines(run) == lines(whole)
+    assert pio.load_run(run.path, REGISTRY).params is not None
+
+
+def test_checkpoints_of_earlier_versions_can_be_read(stopped: pio.Run, whole: pio.Run) -> None:
+    for step in stopped.checkpoints.steps():
+        arrays, about = stopped.checkpoints.arrays(step)
+        kept = {key: about[key] for key in ("schema", "step", "seconds", "error")}
+        path = stopped.path / "checkpoints" / str(step) / "about.json"
+        path.write_text(json.dumps({**kept, "checksum": checksum(arrays)}))
+    notes = advance(stopped)
+    assert any("continuing at step 13" in note for note in notes)
+    assert model(stopped) == model(whole)
+
+
 def test_half_a_checkpoint_is_swept_away(stopped: pio.Run) -> None:
     rest = stopped.path / "checkpoints" / ".14.part"
     rest.mkdir()
@@ -178,13 +261,44 @@ def flip(directory: Path) -> None:
     about.write_text(json.dumps({**found, "checksum": digit + found["checksum"][1:]}))
 
 
-@pytest.mark.parametrize("damage", [truncate, flip, lambda d: shutil.rmtree(d / "state")])
+def say(**changes: Any) -> Callable[[Path], None]:
+    """An `about.json` that says something else."""
+
+    def change(directory: Path) -> None:
+        about = directory / "about.json"
+        about.write_text(json.dumps({**json.loads(about.read_text()), **changes}))
+
+    return change
+
+
+DAMAGE = [
+    truncate,
+    flip,
+    lambda d: shutil.rmtree(d / "state"),
+    say(step=19),
+    say(step=True),
+    say(seconds=1e6),
+    say(seconds="long"),
+    say(schema="x"),
+    say(config=3),
+    lambda d: (d / "about.json").write_text("[]"),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_checkpoint_is_reported_and_the_one_before_taken(
     stopped: pio.Run, whole: pio.Run, damage: Callable[[Path], None]
 ) -> None:
     damage(stopped.path / "checkpoints" / "13")
     notes = advance(stopped)
     assert any("checkpoints/13 is damaged" in note for note in notes)
+    assert lines(stopped) == lines(whole)
+
+
+def test_a_checkpoint_under_another_name_is_not_believed(stopped: pio.Run, whole: pio.Run) -> None:
+    (stopped.path / "checkpoints" / "13").rename(stopped.path / "checkpoints" / "17")
+    notes = advance(stopped)
+    assert any("checkpoints/17 is damaged: it says that it is of step 13" in note for note in notes)
     assert lines(stopped) == lines(whole)
 
 
@@ -275,6 +389,104 @@ def test_a_run_begins_with_the_parameters_of_another(whole: pio.Run, tmp_path: P
     assert any("trunk/layer_0/w" in note for note in notes)
     first = run.checkpoints.arrays(0)[0]["params/branch/layer_0/w"]
     assert np.array_equal(first, whole.arrays()["branch/layer_0/w"])
+
+
+def test_a_run_that_begins_with_another_keeps_to_it(whole: pio.Run, done: pio.Run) -> None:
+    start = done.path.parent / "start"
+    shutil.copytree(whole.path, start)
+    run = new(done.path.parent / "next", **{"train.init_from": str(start), "train.seed": 1})
+    shutil.rmtree(start)
+    with pytest.raises(pio.PioError, match=f"no run in {start}"):
+        advance(run)
+    shutil.copytree(whole.path, start)
+    (start / "model.safetensors").unlink()
+    shutil.rmtree(start / "checkpoints" / "20")  # what is left is of an earlier step
+    with pytest.raises(pio.PioError, match="have changed since they were chosen"):
+        advance(run)
+
+
+def test_a_run_that_shares_nothing_is_refused_before_there_is_a_directory(
+    whole: pio.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(whole.path.parent)
+    flags = {**FLAGS, "arch.name": "modified", "arch.width": 5, "train.init_from": "run"}
+    config = pio.resolve(REGISTRY, flags=flags)
+    assert config.train.init_from == str(whole.path)
+    with pytest.raises(pio.PioError, match="no parameter of equal name and shape"):
+        ready(config, REGISTRY)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"steps": 5, "seconds": 3.0}, "steps or seconds"),
+        ({"seconds": -3.0}, r"positive number of seconds \(got -3\)"),
+        ({"seconds": float("nan")}, "positive number of seconds"),
+        ({"seconds": float("inf")}, "positive number of seconds"),
+        ({"seconds": 60.0, "out": "."}, "no empty directory"),
+    ],
+)
+def test_train_refuses_before_it_times(
+    given: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes").write_text("")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pio._session.estimate", None)
+    with pytest.raises(pio.PioError, match=message):
+        pio.train("advection", "vanilla", preset="smoke", **given)
+
+
+def test_a_run_that_is_stopped_early_takes_no_step(whole: pio.Run, tmp_path: Path) -> None:
+    run = new(tmp_path / "run")
+    run.__dict__["trainer"] = whole.trainer
+    assert list(pio.follow(run, stop=lambda: True)) == []
+    assert (run.status["state"], run.status["step"]) == ("interrupted", 0)
+    advance(run)
+    assert model(run) == model(whole)
+
+
+def test_training_stops_while_the_test_set_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIO_CACHE_DIR", str(tmp_path / "cache"))
+    run = new(tmp_path / "run", **{"train.test_functions": 200})
+    notes: list[str] = []
+    assert not list(pio.follow(run, stop=lambda: len(notes) > 0, say=notes.append))
+    assert "making the test set" in notes[-1]
+    assert run.status["state"] == "interrupted"
+
+
+STATUS = ["[]", "null", '{"state": 3}', '{"state": "done", "seconds": "x"}', '{"state": "do']
+
+
+@pytest.mark.parametrize("text", STATUS)
+def test_a_status_that_says_nothing_is_damaged(done: pio.Run, whole: pio.Run, text: str) -> None:
+    (done.path / "status.json").write_text(text)
+    assert done.status == {"state": "damaged"}
+    done.__dict__["trainer"] = whole.trainer
+    advance(done)
+    assert done.status["state"] == "done"
+
+
+@pytest.mark.parametrize("steps", [1, 7, 10, 199, 200, 201, 1999, 4000])
+@pytest.mark.parametrize("evaluations", [1, 3, 20])
+def test_evaluations_are_counted_without_going_through_all_steps(
+    whole: pio.Run, steps: int, evaluations: int
+) -> None:
+    train = replace(whole.config.train, steps=steps, evaluations=evaluations)
+    trainer = Trainer.of(replace(whole.config, train=train), REGISTRY)
+    assert trainer.evaluations == sum(map(trainer.evaluates_at, range(1, steps + 1)))
+
+
+@pytest.mark.parametrize("path", ["a" * 300, "file/run"])
+def test_a_path_that_cannot_be_looked_at_is_named(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").write_text("")
+    for use in (lambda: pio.load_run(path), lambda: new(Path(path))):
+        with pytest.raises(pio.PioError, match=path):
+            use()
 
 
 def test_train_reads_like_the_command(tmp_path: Path) -> None:

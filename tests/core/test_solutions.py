@@ -112,11 +112,14 @@ def test_progress_reaches_the_end():
     assert seen == [(3, 7), (6, 7), (7, 7)]
 
 
-def test_an_unusable_cache_is_explained(cache, monkeypatch):
+def test_where_nothing_can_be_kept_a_set_is_made_once_with_a_warning(cache, monkeypatch):
     (cache / "file").write_text("")
     monkeypatch.setenv("PIO_CACHE_DIR", str(cache / "file"))
-    with pytest.raises(pio.PioError, match="set PIO_CACHE_DIR"):
-        pio.solutions(Drift(), 2)
+    with pytest.warns(UserWarning, match="set PIO_CACHE_DIR"):
+        found = pio.solutions(Drift(speed=3.0), 2)
+    again = pio.solutions(Drift(speed=3.0), 2)
+    assert (found.path, found.made, again.made, CALLS) == (None, True, False, [2])
+    np.testing.assert_array_equal(found.s["s"], again.s["s"])
 
 
 def test_two_processes_make_one_set_once(cache):
