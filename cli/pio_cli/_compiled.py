@@ -14,6 +14,9 @@ from typing import Any
 UNREADABLE = r"Error reading persistent compilation cache entry for '([^']+)'"
 """What JAX says of a program that it cannot read, and compiles again."""
 
+UNWRITABLE = r"Error writing persistent compilation cache entry"
+"""What JAX says of a program that it cannot keep, on a full disk for one. It works all the same."""
+
 WORTH = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
 """JAX's own variable: how many seconds a program must take to compile to be worth keeping."""
 
@@ -36,7 +39,7 @@ def use_compilation_cache() -> None:
 
 
 def _mend(directory: Path) -> None:
-    """Forget a program that cannot be read, without a word.
+    """Forget a program that cannot be read, or kept, without a word.
 
     JAX writes programs in place, so one that was killed meanwhile leaves half of one, and of two that
     begin together one may read what the other is writing. JAX would warn, compile, and not replace it.
@@ -44,6 +47,8 @@ def _mend(directory: Path) -> None:
     show = warnings.showwarning
 
     def forget(message: Any, *rest: Any, **more: Any) -> None:
+        if re.match(UNWRITABLE, str(message)):
+            return
         found = re.match(UNREADABLE, str(message))
         if found is None:
             show(message, *rest, **more)
@@ -54,7 +59,8 @@ def _mend(directory: Path) -> None:
             path.unlink(missing_ok=True)
 
     warnings.showwarning = forget
-    warnings.filterwarnings("always", message=UNREADABLE)
+    for known in (UNREADABLE, UNWRITABLE):
+        warnings.filterwarnings("always", message=known)
 
 
 def _is_whole(path: Path) -> bool:

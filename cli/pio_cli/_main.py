@@ -7,15 +7,18 @@ adds others through the hook `pio_commands`.
 from __future__ import annotations
 
 import importlib
-import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from pio._errors import PioError, RunError, suggestion
+from pio._warning import PioWarning
 from pio_cli._plugins import Plugins
+from pio_cli._stdout import complains, flush, plug, silence
 
 # name: (where the click command lives, one line of help), in the order of a first visit.
 OWN = {
@@ -173,10 +176,14 @@ def run(arguments: Sequence[str]) -> int:
     0 done, 1 the run failed, 2 the command was wrong, 130 interrupted. Only a bug, ours or a
     plugin's, ends in a traceback.
     """
+    plug()
     try:
-        result = pio.main(list(arguments), prog_name="pio", standalone_mode=False)
-        sys.stdout.flush()
+        with warnings.catch_warnings():
+            _show_warnings()
+            result = pio.main(list(arguments), prog_name="pio", standalone_mode=False)
+        flush()
     except click.ClickException as error:
+        _hint(error, arguments)
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -185,8 +192,36 @@ def run(arguments: Sequence[str]) -> int:
     except PioError as error:
         click.echo(f"Error: {error}", err=True)
         return 1 if isinstance(error, RunError) else 2
-    except BrokenPipeError:
-        # The reader has left. Whatever is still buffered must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has left
+        silence(sys.stdout)
+        return 1
+    except OSError as error:
+        if not complains():
+            raise
+        silence(sys.stdout)
+        click.echo(f"Error: cannot write to stdout: {error.strerror or error}.", err=True)
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _hint(error: click.ClickException, arguments: Sequence[str]) -> None:
+    """Say where `--plugin` belongs, which a command itself does not have."""
+    if isinstance(error, click.NoSuchOption) and error.option_name == "--plugin" and error.ctx:
+        given = [*arguments[list(arguments).index("--plugin") + 1 :], "FILE.py"]
+        command = error.ctx.command_path.removeprefix("pio ")
+        error.message = f"`--plugin` goes before the command: pio --plugin {given[0]} {command} …"
+        error.possibilities = None
+
+
+def _show_warnings() -> None:
+    """Ours are sentences, each said once; others are shown as ever."""
+    show = warnings.showwarning
+
+    def tell(message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if issubclass(category, PioWarning):
+            click.echo(f"Warning: {message}", err=True)
+        else:
+            show(message, category, *rest, **more)
+
+    warnings.showwarning = tell
+    warnings.simplefilter("once", PioWarning)

@@ -21,8 +21,9 @@ def draw(*things: RenderableType) -> None:
         for thing in things:
             console.print(thing)
     lines = (line.rstrip() for line in capture.get().splitlines())
-    sys.stdout.write("\n".join(lines) + "\n")
-    sys.stdout.flush()
+    if sys.stdout is not None:  # it is none where a shell closed it
+        sys.stdout.write("\n".join(lines) + "\n")
+        sys.stdout.flush()
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pio._errors import PioError
+from pio._json import to_json
 from pio._registry import Registry
 from pio_cli._complete import names as complete_names
 from pio_cli._plugins import with_registry
 from pio_cli._screen import bar, status
+from pio_cli._seeds import SEED
 from pio_cli.describe import settings
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def data() -> None:
 def _options(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The options that several of these commands share."""
     known = {
-        "seed": click.option("--seed", type=int, default=0, show_default=True, help="Which draw."),
+        "seed": click.option(
+            "--seed", type=SEED, default=0, show_default=True, metavar="N", help="Which draw."
+        ),
         "reference": click.option("--reference", help="One of its solvers, instead of all."),
         "set": click.option(
             "--set", "pairs", metavar="KEY=VALUE", multiple=True, help="Change an option."
@@ -85,12 +88,12 @@ def make(
             "error": None if found is truth else float(max(errors)),
             "made": found.made,
             "seconds": round(time.perf_counter() - start, 3),
-            "bytes": found.path.stat().st_size,
-            "file": str(found.path),
+            "bytes": None if found.path is None else found.path.stat().st_size,
+            "file": None if found.path is None else str(found.path),
         }
         rows.append(row)
         if as_json:
-            click.echo(json.dumps(row))
+            click.echo(to_json(row))
     if not as_json:
         _draw_made(equation, rows)
 
@@ -122,7 +125,7 @@ def certify(
             found = certified(problem, name, functions=functions, seed=seed, progress=say)
         holds = holds and found.holds
         if as_json:
-            click.echo(json.dumps(_as_dict(equation, found)))
+            click.echo(to_json(_as_dict(equation, found)))
         else:
             _draw_certificate(equation, found)
     return 0 if holds else 1
@@ -144,6 +147,7 @@ def show(
 ) -> None:
     """Draw some functions u of EQUATION and their solutions s."""
     from pio import solutions
+    from pio._access import unwritable
 
     given = settings(pairs, "equation")
     problem = registry.make("equation", equation, given)
@@ -154,7 +158,9 @@ def show(
     figure = _figure(problem, found, f"{title}: {registry.find('equation', equation).summary}")
     try:
         figure.savefig(output, dpi=150)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise unwritable(output, error) from error
+    except ValueError as error:
         raise PioError(f"cannot draw to {output}: {error}.") from error
     click.echo(output)
 
@@ -205,8 +211,8 @@ def _draw_made(equation: str, rows: list[dict[str, Any]]) -> None:
             "×".join(map(str, row["shape"])),
             "the truth" if row["error"] is None else f"{row['error']:.3%}",
             f"{row['seconds']:.1f} s" if row["made"] else "kept",
-            f"{row['bytes'] / 1e6:.1f} MB",
-            row["file"],
+            "" if row["bytes"] is None else f"{row['bytes'] / 1e6:.1f} MB",
+            row["file"] or "not kept",
         )
     draw(f"[bold]{equation}[/]", table)
 

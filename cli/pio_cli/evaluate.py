@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from pio._json import to_json
 from pio._registry import Registry
 from pio_cli._complete import runs
 from pio_cli._plugins import with_registry
 from pio_cli._screen import bar
+from pio_cli._seeds import SEED
 
 if TYPE_CHECKING:
     from pio import Report
@@ -23,7 +24,12 @@ COLUMNS = ("mean", "std", "min", "q1", "median", "q3", "max")
 @click.argument("run", type=click.Path(path_type=Path), shell_complete=runs)
 @click.option("--functions", type=click.IntRange(1), help="How many.  [default: as in training]")
 @click.option(
-    "--seed", type=int, default=0, show_default=True, help="Which test functions; 0 is training's."
+    "--seed",
+    type=SEED,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Which test functions; 0 is training's.",
 )
 @click.option("--no-figures", is_flag=True, help="Only measure.")
 @click.option("--json", "as_json", is_flag=True, help="JSON, one object a line.")
@@ -49,7 +55,7 @@ def evaluate(
     if as_json:
         for name, evaluation in found.evaluations.items():
             about = {"run": str(run), "reference": name, "functions": len(evaluation.errors)}
-            click.echo(json.dumps({**about, "seed": seed, **evaluation.summary}))
+            click.echo(to_json({**about, "seed": seed, **evaluation.summary}))
     else:
         _draw(run, found)
 
@@ -67,9 +73,6 @@ def _draw(run: Path, found: Report) -> None:
         summary = evaluation.summary
         values = (f"{summary[column]:.3%}" for column in COLUMNS)
         table.add_row(name, str(len(evaluation.errors)), *values)
-    files = [run / "errors.npz", *found.figures]
-    draw(
-        Text(f"{run}: relative L2 error", "bold"),
-        table,
-        Text("\n".join(map(str, files)), "dim"),
-    )
+    files = [*filter(None, [found.kept]), *found.figures]
+    kept = [Text("\n".join(map(str, files)), "dim")] if files else []
+    draw(Text(f"{run}: relative L2 error", "bold"), table, *kept)

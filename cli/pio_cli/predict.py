@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pio._errors import PioError
+from pio._json import to_json
 from pio._registry import Registry
 from pio_cli._complete import runs
 from pio_cli._plugins import with_registry
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from pio import Light
+
+VALUES = 2**28
+"""How many values of s one file gets at most: 2 GB of them."""
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -80,10 +84,19 @@ def predict(
     values, at = _read(source), None if places is None else _read(places).ravel()
     from pio import light, load_run, measured
     from pio import predict as predicted
+    from pio._solve import check_range
 
     loaded = load_run(run, registry)
     u = measured(loaded.equation, values, at)
+    check_range(u, loaded.config.train.precision)
     points = {**loaded.equation.grid, **_grid(pairs, loaded.equation.domain.names)}
+    values_of_s = len(u) * math.prod(len(p) for p in points.values())
+    if values_of_s > VALUES:
+        raise PioError(
+            f"s would have {values_of_s:.2g} values, {len(u)} functions × "
+            f"{' × '.join(str(len(p)) for p in points.values())} points; ask for {VALUES} at most, with "
+            "a coarser --grid, or some functions at a time."
+        )
     with status(f"{loaded.config.equation.name}, {len(u)} functions") as say:
         say("s")
         s = predicted(loaded.model, loaded.params, u, points)
@@ -92,7 +105,7 @@ def predict(
     _write(output, {**points, **s, "u": u, "residual": lamp.residual, "usual": lamp.usual})
     if as_json:
         for k, row in enumerate(_rows(lamp)):
-            click.echo(json.dumps({"function": k, **row}))
+            click.echo(to_json({"function": k, **row}))
     else:
         shape = "×".join(str(n) for n in next(iter(s.values())).shape)
         _draw(output, shape, lamp)
@@ -112,13 +125,32 @@ def _read(path: Path) -> np.ndarray:
     try:
         if path.suffix == ".npy":
             return np.asarray(np.load(path, allow_pickle=False))
-        lines = path.read_text(encoding="utf-8").replace(",", " ").replace(";", " ").splitlines()
-        if not any(line.strip() for line in lines):
-            raise ValueError("it is empty")
-        return np.loadtxt(lines, ndmin=1)
+        # What Excel writes begins with a mark of its encoding.
+        text = path.read_text(encoding="utf-8-sig").replace(",", " ").replace(";", " ")
+        return np.atleast_1d(np.squeeze(np.array(_table(text), float)))
     except (OSError, ValueError, EOFError) as error:
         kind = "a .npy file" if path.suffix == ".npy" else "numbers, one row a function"
         raise PioError(f"cannot read {path} as {kind}: {error}.") from error
+
+
+def _table(text: str) -> list[list[float]]:
+    """Rows of equally many numbers. Raises `ValueError` that says in which line they are not."""
+    rows: list[list[float]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        try:
+            row = [float(word) for word in words]
+        except ValueError as error:
+            hint = "" if rows else ", which may be a header: remove that line"
+            raise ValueError(f"line {number} has what is no number{hint} ({error})") from None
+        if rows and row and len(row) != len(rows[0]):
+            raise ValueError(
+                f"line {number} has {len(row)} numbers, and those before it {len(rows[0])}"
+            )
+        rows += [row] if row else []
+    if not rows:
+        raise ValueError("it is empty")
+    return rows
 
 
 def _grid(pairs: tuple[str, ...], names: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -133,8 +165,13 @@ def _grid(pairs: tuple[str, ...], names: tuple[str, ...]) -> dict[str, np.ndarra
             )
         try:
             if ":" in text:
-                low, high, count = text.split(":")
-                found[name] = np.linspace(float(low), float(high), int(count))
+                *ends, count = text.split(":")
+                low, high = map(float, ends)
+                if int(count) > VALUES:
+                    raise PioError(f"--grid {name}= has {VALUES} points at most (got {count}).")
+                if not math.isfinite(high - low) or int(count) < 1:
+                    raise ValueError
+                found[name] = np.linspace(low, high, int(count))
             else:
                 found[name] = np.array([float(value) for value in text.split(",")])
         except ValueError:
@@ -148,6 +185,7 @@ def _grid(pairs: tuple[str, ...], names: tuple[str, ...]) -> dict[str, np.ndarra
 def _write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     import numpy as np
 
+    from pio._access import unwritable
     from pio._files import write
 
     file = io.BytesIO()
@@ -156,7 +194,7 @@ def _write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(path, file.getvalue())
     except OSError as error:
-        raise PioError(f"cannot write {path}: {error.strerror or error}.") from error
+        raise unwritable(path, error) from error
 
 
 def _rows(lamp: Light) -> list[dict[str, Any]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 from pathlib import Path
 from typing import Any
 
 import click
 
+from pio._access import reading
 from pio._config import read_toml
 from pio._errors import PioError
+from pio._json import to_json
 from pio_cli._progress import duration
 
 
@@ -18,13 +20,14 @@ from pio_cli._progress import duration
 @click.option("--json", "as_json", is_flag=True, help="JSON, one object a line.")
 def runs(directory: Path, as_json: bool) -> None:
     """List the runs in DIRECTORY, `runs` unless told, the latest last."""
-    if not directory.is_dir():
-        raise PioError(f"there is no directory {directory}; `pio train` makes runs/.")
-    found = [directory] if (directory / "config.toml").is_file() else _within(directory)
+    with reading(directory):
+        if not directory.is_dir():
+            raise PioError(f"there is no directory {directory}; `pio train` makes runs/.")
+        found = [directory] if (directory / "config.toml").is_file() else _within(directory)
     rows = [_row(path) for path in found]
     if as_json:
         for row in rows:
-            click.echo(json.dumps(row))
+            click.echo(to_json(row))
     elif rows:
         _draw(rows)
     else:
@@ -32,8 +35,12 @@ def runs(directory: Path, as_json: bool) -> None:
 
 
 def _within(directory: Path) -> list[Path]:
-    configs = [p for p in directory.rglob("config.toml") if p.is_file()]
-    return [p.parent for p in sorted(configs, key=lambda p: p.stat().st_mtime)]
+    found = []
+    for path in directory.rglob("config.toml"):
+        with contextlib.suppress(OSError):  # one that is gone, or that is not ours to look into
+            if path.is_file():
+                found.append((path.stat().st_mtime, path.parent))
+    return [parent for _, parent in sorted(found)]
 
 
 def _row(path: Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pio._errors import PioError
+from pio._errors import PioError, RunError
+from pio._json import to_json
 from pio._registry import Registry
 from pio_cli._compiled import use_compilation_cache
 from pio_cli._complete import names, presets, runs
 from pio_cli._plugins import with_registry
 from pio_cli._progress import Display, duration, interruptible, terminable
+from pio_cli._seeds import parse_seeds as parse_seeds  # `pio reproduce` finds it here
+from pio_cli._stdout import Audience
 from pio_cli.describe import settings
 
 if TYPE_CHECKING:
@@ -34,24 +37,9 @@ def parse_duration(text: str, option: str = "--time") -> float:
         seconds = sum(float(p) * units[u] for p, u in zip(parts, "hms", strict=False) if p)
     except ValueError:
         seconds = 0.0
-    if not seconds > 0:
+    if not 0 < seconds < math.inf:
         raise PioError(f"{option} is a duration such as 90s, 10m or 1h30m (got {text!r}).")
     return seconds
-
-
-def parse_seeds(text: str) -> list[int]:
-    """`0:4` is 0, 1, 2, 3; `1,5` is those two."""
-    try:
-        if ":" in text:
-            first, _, last = text.partition(":")
-            found = list(range(int(first or 0), int(last)))
-        else:
-            found = [int(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if not found or min(found) < 0:
-        raise PioError(f"--seeds is a range such as 0:4, or a list such as 1,5 (got {text!r}).")
-    return found
 
 
 @click.command()
@@ -201,20 +189,26 @@ def watch(run: Run, trackers: tuple[str, ...] = (), as_json: bool = False) -> in
     use_compilation_cache()
     config = run.config
     title = f"{config.equation.name} {config.arch.name}"
+    audience = Audience()
     made = [run.registry.make("tracker", name) for name in trackers]
     with contextlib.ExitStack() as stack:
         display = stack.enter_context(Display(title, config.train.steps))
-        stop = stack.enter_context(interruptible(display.say))
-        display.say(f"run {run.path}")
-        report = Reports(dict(zip(trackers, made, strict=True)), display.say)
+        say, log = audience.notes(display.say), audience.notes(display.log)
+        asked = stack.enter_context(interruptible(say))
+        say(f"run {run.path}")
+        report = Reports(dict(zip(trackers, made, strict=True)), say)
         report("start", run.path, config.as_dict())
         stack.callback(report, "finish")
-        for record in follow(run, stop=stop, say=display.say, tick=display.tick):
-            display.log(record)
+
+        def stop() -> bool:
+            return asked() or audience.gone is not None
+
+        for record in follow(run, stop=stop, say=say, tick=audience.notes(display.tick)):
+            log(record)
             report("log", record.as_dict())
             if as_json:
-                click.echo(json.dumps(record.as_dict()))
-    return _conclude(run, as_json)
+                audience.result(to_json(record.as_dict()))
+    return _conclude(run, audience, as_json)
 
 
 class Reports:
@@ -234,19 +228,22 @@ class Reports:
                 del self.trackers[name]
 
 
-def _conclude(run: Run, as_json: bool) -> int:
+def _conclude(run: Run, audience: Audience, as_json: bool) -> int:
     status = run.status
     if as_json:
-        click.echo(json.dumps({"run": str(run.path), **status}))
+        audience.result(to_json({"run": str(run.path), **status}))
     elif status["state"] == "done":
         error, median = status.get("error"), status.get("median")
         measured = f"test error {error:.3%} (median {median:.3%}), " if error is not None else ""
-        click.echo(f"{run.path}: {measured}{duration(status['seconds'])} of training")
-    if status["state"] == "interrupted":
+        audience.result(f"{run.path}: {measured}{duration(status['seconds'])} of training")
+    stopped = status["state"] == "interrupted"
+    if stopped:
         step = f"stopped at step {status['step']} of {status['steps']}"
-        click.echo(f"{step}; continue with `pio resume {run.path}`.", err=True)
-        return 130
-    return 0
+        text = f"{step}; continue with `pio resume {run.path}`."
+        audience.notes(click.echo)(text, err=True)
+    if audience.gone is not None and not isinstance(audience.gone, BrokenPipeError):
+        raise RunError(f"cannot write to stdout: {audience.gone.strerror or audience.gone}.")
+    return 130 if stopped else 0
 
 
 def _show(config: Config, registry: Registry, as_json: bool) -> None:
@@ -258,7 +255,7 @@ def _show(config: Config, registry: Registry, as_json: bool) -> None:
     seconds = cost.seconds(config.train.steps)
     if as_json:
         about = {**cost._asdict(), "seconds": seconds, "config": config.as_dict()}
-        click.echo(json.dumps(about))
+        click.echo(to_json(about))
         return
     memory = "unknown" if cost.bytes is None else f"{cost.bytes / 1e6:.3g} MB"
     rows = {

@@ -46,6 +46,22 @@ def shell() -> Pio:
     return shell
 
 
+@pytest.fixture
+def limited() -> Pio:
+    """`shell`, where files may not grow beyond a few bytes: a full disk."""
+
+    def limited(*arguments: object) -> Outcome:
+        code = (
+            "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)); "
+            "from pio_cli._main import run; sys.exit(run(sys.argv[1:]))"
+        )
+        command = [sys.executable, "-c", code, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return limited
+
+
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small run of advection, really trained, once. Copy it to change it."""

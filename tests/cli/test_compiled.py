@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 SMALL = ("--set", "arch.width=8", "--set", "arch.depth=1", "--steps", "4")
@@ -22,6 +25,23 @@ def test_a_program_cut_short_is_made_again_without_a_word(shell, tmp_path, monke
     assert "persistent compilation cache" not in third.err
     assert _programs(tmp_path) == [*sizes]
     assert all(path.stat().st_size > 0.9 * size for path, size in sizes.items())
+
+
+def test_a_program_that_cannot_be_kept_is_no_news(tmp_path):
+    code = (
+        "import warnings; from pio_cli._compiled import use_compilation_cache as use; use()\n"
+        "warnings.warn(\"Error writing persistent compilation cache entry for 'jit_f': OSError\")\n"
+        "warnings.warn('something else')"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PIO_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "persistent compilation cache" not in found.stderr
+    assert "something else" in found.stderr
 
 
 def _programs(home: Path) -> list[Path]:

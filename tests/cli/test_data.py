@@ -114,7 +114,7 @@ def test_show_draws_a_figure(pio, tmp_path, equation):
             "no reference named 'bix'; did you mean 'box'",
         ),
         (("make", "kdv", "--functions", "0"), "0"),
-        (("show", "kdv", "--functions", "1", "-o", "/no/such/place.png"), "cannot draw to"),
+        (("show", "kdv", "--functions", "1", "-o", "/no/such/place.png"), "cannot write"),
     ],
 )
 def test_wrong_commands_get_one_clear_message(pio, arguments, message):

@@ -45,6 +45,36 @@ def test_as_a_table(pio, advection_run):
         assert part in out
 
 
+def test_what_cannot_be_kept_is_shown_with_a_warning(advection_run, limited):
+    before = (advection_run / "errors.npz").read_bytes()
+    code, out, err = limited("evaluate", advection_run, "--json", "--functions", 3)
+    assert code == 0, err
+    assert [row["reference"] for row in lines(out)] == ["exact", "box"]
+    (errors,) = [line for line in err.splitlines() if "errors cannot be kept" in line]
+    assert "File too large; make" in errors
+    (testset,) = [line for line in err.splitlines() if "test set cannot be kept" in line]
+    assert testset.startswith("Warning: ")
+    assert len(err.splitlines()) == 2, err
+    assert (advection_run / "errors.npz").read_bytes() == before
+
+
+def test_a_changed_config_is_said_and_nothing_is_written(pio, advection_run):
+    before = (advection_run / "errors.npz").read_bytes()
+    path = advection_run / "config.toml"
+    path.write_text(path.read_text().replace("length_scale = 0.2", "length_scale = 0.5"))
+    code, out, err = pio("evaluate", advection_run)
+    assert (code, out) == (2, "")
+    assert "was made with equation.length_scale = 0.2, but its config.toml says 0.5" in err
+    assert (advection_run / "errors.npz").read_bytes() == before
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 10**30])
+def test_a_seed_that_is_none_is_refused(pio, advection_run, seed):
+    code, _, err = pio("evaluate", advection_run, "--seed", seed)
+    assert code == 2
+    assert "is not in the range" in err
+
+
 def test_what_is_no_run_is_said(pio, tmp_path):
     code, out, err = pio("evaluate", tmp_path / "nowhere")
     assert (code, out) == (2, "")

@@ -90,6 +90,12 @@ def test_as_a_table(predict):
         (U, ("--grid", "x=0:1"), "0:1:201"),
         (U, ("--grid", "t=0,2"), "stay inside"),
         (U, ("--grid", "t=1,0.5"), "increasing"),
+        (U, ("--grid", "t=0:inf:3"), "0:1:201"),
+        (U, ("--grid", "x=0:1:0"), "0:1:201"),
+        (U, ("--grid", "x=0:1:10000000000000"), "268435456 points at most"),
+        (U, ("--grid", "x=0:1:100000", "--grid", "t=0:1:100000"), "1 functions × 100000 × 100000"),
+        (U + 1j, (), "array of real numbers"),
+        (1e300 * U, (), "in the units of the equation"),
     ],
 )
 def test_wrong_inputs_are_explained(predict, u, options, message):
@@ -100,13 +106,27 @@ def test_wrong_inputs_are_explained(predict, u, options, message):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("u.csv", "1,2,three"), ("u.npy", "no array"), ("u.csv", "")]
+    ("name", "text", "message"),
+    [
+        ("u.csv", "1,2,three", "line 1 has what is no number, which may be a header"),
+        ("u.csv", "x,u\n1,2", "line 1 has what is no number, which may be a header: remove"),
+        ("u.csv", "1,2\n1,two", "line 2 has what is no number (could"),
+        ("u.csv", "1,2\n\n1,2,3", "line 3 has 3 numbers, and those before it 2"),
+        ("u.npy", "no array", "a .npy file"),
+        ("u.csv", "", "it is empty"),
+    ],
 )
-def test_unreadable_files_are_explained(predict, name, text):
+def test_unreadable_files_are_explained(predict, name, text, message):
     (code, _, err), _ = predict(text, name=name)
     assert code == 2
     assert "Traceback" not in err
     assert name in err
+    assert message in err
+
+
+def test_a_table_from_excel_is_read(predict):
+    _, found = predict("\ufeff" + ";".join(map(str, U)), name="u.csv")
+    np.testing.assert_array_equal(found["u"][0], U)
 
 
 def test_nothing_is_ever_unpickled(predict):
@@ -120,3 +140,22 @@ def test_the_output_is_npz_where_one_can_write(pio, advection_run, tmp_path):
     base = ("predict", advection_run, "--input", tmp_path / "u.npy", "-o")
     assert "written as .npz" in pio(*base, tmp_path / "s.csv").err
     assert "cannot write" in pio(*base, tmp_path / "u.npy" / "s.npz").err
+
+
+def test_a_full_disk_exits_with_1(advection_run, tmp_path, limited):
+    np.save(tmp_path / "u.npy", U)
+    output = tmp_path / "s.npz"
+    found = limited("predict", advection_run, "--input", tmp_path / "u.npy", "-o", output)
+    assert found.code == 1
+    assert f"cannot write {output}: File too large; make room." in found.err
+    assert not output.exists()
+
+
+def test_what_is_not_finite_is_null_in_json(predict):
+    outcome, _ = predict(1e38 * U, "--json")
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    row = json.loads(outcome.out, parse_constant=refuse)
+    assert row["warning"] is True

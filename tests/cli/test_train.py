@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import signal
 import subprocess
 import sys
@@ -193,6 +194,15 @@ WRONG = {
     "steps and time": (["--steps", "3", "--time", "3s"], "not both"),
     "seed and seeds": (["--seed", "3", "--seeds", "0:4"], "not both"),
     "no seeds": (["--seeds", "4:4"], "0:4"),
+    "seed twice": (["--seeds", "1,5,1"], "names 1 twice"),
+    "large seed": (["--seeds", f"{2**32}"], "from 0 to 2³² - 1"),
+    "negative seeds": (["--seeds", "-2:1"], "from 0 to 2³² - 1"),
+    "many seeds": (["--seeds", "0:3000000000"], "asks for 3000000000 runs"),
+    "no functions": (["--set", "sampling.functions=0"], "sampling.functions is at least 1 (got 0)"),
+    "many steps": (["--steps", f"{2**31}"], "train.steps is below 2³¹"),
+    "endless": (["--time", "9" * 400], "is a duration"),
+    "long path": (["--out", "a" * 300], "cannot read"),
+    "no average": (["--set", "optimizer.b1=1"], "optimizer.b1 is at least 0 and below 1"),
     "no duration": (["--time", "soon"], "90s, 10m or 1h30m"),
     "impossible together": (["--weighting", "brdr"], "brdr"),
     "no such run": (["--init-from", "nowhere"], "no run in nowhere"),
@@ -225,6 +235,91 @@ def test_a_directory_that_cannot_be_written_is_named(pio: Any, tmp_path: Path) -
     assert found.code == 2
     assert f"cannot write to {home / 'run'}: " in found.err
     assert "choose another with --out" in found.err
+
+
+SHELL = f"{shlex.quote(sys.executable)} -m pio_cli"
+
+
+def by_shell(command: str) -> tuple[int, str]:
+    """A line for a shell; its exit code, and what it says on stderr."""
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_reader_that_leaves_is_an_interruption(tmp_path: Path) -> None:
+    train = shlex.join(["train", *QUICK, "--steps", "5000", "--json", "--out", f"{tmp_path}/run"])
+    code, err = by_shell(f"{SHELL} {train} | head -1")
+    assert code == 130, err
+    assert "continue with `pio resume" in err
+    assert "Traceback" not in err
+    status = json.loads((tmp_path / "run" / "status.json").read_text())
+    assert status["state"] == "interrupted"
+    assert status["step"] > 0
+    assert (tmp_path / "run" / "checkpoints" / str(status["step"])).is_dir()
+
+
+def test_a_reader_of_notes_that_leaves_is_an_interruption(tmp_path: Path) -> None:
+    train = shlex.join(["train", *QUICK, "--steps", "5000", "--out", f"{tmp_path}/run"])
+    code, _ = by_shell(f"{SHELL} {train} 2>&1 | head -1")
+    assert code == 130
+    assert json.loads((tmp_path / "run" / "status.json").read_text())["state"] == "interrupted"
+
+
+def test_a_closed_stdout_gets_no_result_and_no_complaint(tmp_path: Path) -> None:
+    train = shlex.join(["train", *QUICK, "--steps", "3", "--out", f"{tmp_path}/run"])
+    code, err = by_shell(f"{SHELL} {train} >&-")
+    assert code == 0, err
+    assert "Traceback" not in err
+    assert by_shell(f"{SHELL} runs {tmp_path} >&-") == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_stdout_is_one_sentence_and_exit_1(
+    long: tuple[Path, tuple[str, ...]], tmp_path: Path
+) -> None:
+    full = "cannot write to stdout: No space left on device."
+    for command in (f"runs {long[0]}", f"runs {long[0]} --json", "plugins", "--help"):
+        assert by_shell(f"{SHELL} {command} > /dev/full") == (1, f"Error: {full}\n"), command
+    train = shlex.join(["train", *QUICK, "--steps", "5000", "--json", "--out", f"{tmp_path}/run"])
+    code, err = by_shell(f"{SHELL} {train} > /dev/full")
+    assert code == 1
+    assert err.splitlines()[-1] == f"Error: {full}"
+    assert "continue with `pio resume" in err
+    assert json.loads((tmp_path / "run" / "status.json").read_text())["state"] == "interrupted"
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '{"state": 3}', '{"state": "done", "error": "y"}'])
+def test_one_bad_status_leaves_the_other_runs_to_be_listed(
+    pio: Any, long: tuple[Path, tuple[str, ...]], tmp_path: Path, text: str
+) -> None:
+    for name in ("good", "bad"):
+        (tmp_path / name).mkdir()
+        for file in ("config.toml", "status.json"):
+            (tmp_path / name / file).write_bytes((long[0] / file).read_bytes())
+    (tmp_path / "bad" / "status.json").write_text(text)
+    rows = map(json.loads, pio("runs", tmp_path, "--json").out.splitlines())
+    assert {Path(r["run"]).name: r["state"] for r in rows} == {"good": "done", "bad": "damaged"}
+    found = pio("runs", tmp_path)
+    assert (found.code, "damaged" in found.out) == (0, True)
+
+
+def test_an_optimizer_that_is_too_fast_is_told_its_usual_rate(tmp_path: Path) -> None:
+    wild = ("--set", "optimizer.learning_rate=1e20", "--out", tmp_path / "run")
+    _, _, err = finish(start("train", *QUICK, *wild))
+    assert "Try --set optimizer.learning_rate=0.001 or" in err
+
+
+def test_parameters_that_fit_nothing_leave_no_directory(
+    pio: Any, long: tuple[Path, tuple[str, ...]], tmp_path: Path
+) -> None:
+    other = ("--set", "arch.width=9", "--arch", "modified", "--init-from", long[0])
+    for _ in range(2):
+        found = pio("train", *QUICK, *other, "--out", tmp_path / "run")
+        assert found.code == 2
+        assert "no parameter of equal name and shape" in found.err
+    assert not (tmp_path / "run").exists()
 
 
 def test_resume_of_nothing_is_refused(pio: Any, tmp_path: Path) -> None:
