@@ -15,14 +15,11 @@ import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from pio._batch import Batch
-from pio._embedding import Embedding
-from pio._equation import Condition, Equation
 from pio._errors import PioError, suggestion
-from pio._fields import asked, parse
+from pio._guarantee import kept
 from pio._jet import ranked
 from pio._kernels import Kind, with_kernel
 from pio._model import Model, Params
-from pio._nested import nest
 from pio._slices import in_slices, lengths, row_limit, value_and_grad_in_slices
 from pio._weighting import Weighting
 
@@ -76,41 +73,10 @@ def data_term(unknowns: Sequence[str]) -> Term:
     return Term(DATA, values, {})
 
 
-def terms(equation: Equation, embedding: Embedding, hard: bool) -> tuple[Term, ...]:
-    """The residual, and the conditions that nothing else makes hold.
-
-    An ansatz meets all conditions but those that compare two faces; these hold for an embedding that
-    cannot tell the faces apart.
-    """
-    left = [c for c in equation.conditions() if not _implied(c, equation, embedding, hard)]
-    own = Term("residual", equation.residual, {})
-    return (own, *(Term(c.name, c.residual, c.at, c.versus) for c in left))
-
-
-def _implied(condition: Condition, equation: Equation, embedding: Embedding, hard: bool) -> bool:
-    if condition.versus is None:
-        return hard
-    if len(condition.at) != 1:
-        return False
-    (name,) = condition.at
-    group = next((g for g in embedding.groups(equation.domain) if g == (name,)), None)
-    if group is None:
-        return False
-    sides = (condition.at[name], condition.versus[name])
-    orders = max(sum(o for o in _orders(n, equation)) for n in asked(condition.residual))
-
-    def features(at: Mapping[str, Array]) -> Array:
-        return embedding.embed(equation.domain, group, at[name])
-
-    # The same at both faces, with as many derivatives as the condition compares.
-    with jax.ensure_compile_time_eval():
-        low, high = (nest(features, {name: jnp.asarray(side)}, {(orders,)}) for side in sides)
-        scale = {i: 1e-4 * (1 + jnp.abs(c).max()) for i, c in low.items()}
-        return all(bool((jnp.abs(low[i] - high[i]) < scale[i]).all()) for i in low)
-
-
-def _orders(name: str, equation: Equation) -> tuple[int, ...]:
-    return parse(name, equation.domain, (*equation.unknowns, "u")).orders
+def terms(model: Model) -> tuple[Term, ...]:
+    """The residual, and the conditions that neither the ansatz nor the embedding makes hold."""
+    own = Term("residual", model.equation.residual, {})
+    return (own, *(Term(c.name, c.residual, c.at, c.versus) for c in kept(model)))
 
 
 class Look(NamedTuple):
@@ -152,8 +118,18 @@ class Loss:
     @cached_property
     def physics(self) -> Mapping[str, Term]:
         """The terms that need no measurements."""
-        found = terms(self.model.equation, self.model.embedding, self.model.hard)
-        return {term.name: term for term in found}
+        return {term.name: term for term in terms(self.model)}
+
+    @property
+    def note(self) -> str | None:
+        """What a user who asked for hard constraints should know: which conditions are soft after all."""
+        left = [name for name in self.physics if name != "residual"]
+        if not self.model.hard or not left:
+            return None
+        return (
+            f"neither the ansatz nor the embedding meets {_listed(left)} exactly; "
+            f"{'this is a term' if len(left) == 1 else 'these are terms'} of the loss"
+        )
 
     @cached_property
     def owners(self) -> Mapping[str, str]:
@@ -334,6 +310,11 @@ class Loss:
             )
             rows = row_limit(width, batch.u.dtype)
         return lengths(batch, self.model.visited(params, batch), rows)
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = [f"condition {name!r}" for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else quoted[0]
 
 
 def _total(parts: Sequence[Array]) -> Array:

@@ -46,6 +46,7 @@ def pio_embeddings() -> dict[str, Spec]:
     home = "pio_plugins.embeddings"
     return {
         "fourier": Spec(f"{home}.fourier:Fourier", "harmonics of the periodic coordinates"),
+        "cosine": Spec(f"{home}.cosine:Cosine", "cosines in space, flat at both ends: no flux"),
         "random-fourier": Spec(
             f"{home}.random_fourier:RandomFourier", "random waves in all coordinates jointly"
         ),

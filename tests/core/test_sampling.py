@@ -30,7 +30,8 @@ def sampler(
 ) -> pio.Sampler:
     problem = REGISTRY.make("equation", equation)
     embedding = REGISTRY.make("embedding", "fourier" if problem.domain.periodic else "none")
-    named = {term.name: term for term in terms(problem, embedding, False)}
+    model = pio.Model(problem, REGISTRY.make("architecture", "vanilla"), embedding)
+    named = {term.name: term for term in terms(model)}
     return pio.Sampler(problem, named, sampling, functions, dtype)
 
 

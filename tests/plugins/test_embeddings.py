@@ -32,6 +32,37 @@ def test_fourier_is_the_harmonics_of_periodic_coordinates():
     np.testing.assert_allclose(embed(embedding, CIRCLE, ("x",), x=x), expected, atol=1e-14)
 
 
+BOX = pio.Domain(pio.Coordinate("x", 1.0, 3.0), pio.Coordinate("y"), pio.Coordinate("t"))
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_cosines_are_flat_at_both_ends_to_rounding(bits):
+    embedding = make("cosine", order=5)
+    with jax.enable_x64(bits == 64):
+        ends = jnp.array([1.0, 3.0])
+        for odd in (1, 3):
+            slope = lambda x: embedding.embed(BOX, ("x",), x)  # noqa: E731
+            for _ in range(odd):
+                slope = jax.jacfwd(slope)
+            size = (np.pi * np.arange(1, 6) / 2) ** odd  # of the derivative between the ends
+            bound = 10 * 5 * np.finfo(f"float{bits}").eps
+            assert np.abs(jax.vmap(slope)(ends) / size).max() < bound
+
+
+def test_cosines_are_for_space_but_not_where_it_is_periodic():
+    assert make("cosine").groups(LINE) == (("x",),)
+    assert make("cosine").groups(BOX) == (("x",), ("y",))
+    assert make("cosine", along="y").groups(BOX) == (("y",),)
+    with pytest.raises(
+        pio.PioError, match=r"which this equation has not \(x, t\); use --embedding"
+    ):
+        make("cosine").groups(CIRCLE)
+    with pytest.raises(pio.PioError, match="'z' is none of this equation"):
+        make("cosine", along="z").groups(BOX)
+    with pytest.raises(pio.PioError, match="at least"):
+        make("cosine", order=0)
+
+
 def test_random_fourier_pairs_share_a_phase():
     embedding = make("random-fourier")
     assert embedding.groups(LINE) == (("x", "t"),)
@@ -104,6 +135,7 @@ def test_impossible_draws_are_refused(options):
 # One test a check: groups of coordinates, aligned channels, smoothness, and so on.
 for _name, _options in {
     "fourier": {"order": 2},
+    "cosine": {"order": 2},
     "random-fourier": {"features": 3},
     "none": {},
 }.items():
