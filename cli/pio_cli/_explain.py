@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
+from pio._config import presets
+from pio._domain import Coordinate
 from pio._errors import PioError
 from pio._registry import Registry
 
@@ -17,10 +20,12 @@ Rows = Iterator[tuple[str, str]]
 
 
 def equation(equation: Any, registry: Registry, example: str | None) -> Rows:
-    """Domain, unknowns, residual, conditions, references and presets."""
-    del registry, example
+    """Domain, input functions, unknowns, residual, conditions, references and presets."""
+    del example
     for c in equation.domain.coordinates:
         yield "domain", f"{c.name} from {c.low:g} to {c.high:g}{', periodic' * c.periodic}"
+    if equation.inputs is not None:  # which is not there yet while a plugin is being written
+        yield "inputs", _inputs(equation)
     yield "unknowns", ", ".join(equation.unknowns)
     yield "residual", f"of {_parameters(equation.residual)}"
     for condition in equation.conditions():
@@ -30,11 +35,61 @@ def equation(equation: Any, registry: Registry, example: str | None) -> Rows:
         )
         yield "condition", f"{condition.name}, at {where}, of {_parameters(condition.residual)}"
     if hasattr(equation, "ansatz"):
-        yield "ansatz", f"of {_parameters(equation.ansatz)}; meets the conditions exactly"
+        yield "ansatz", f"of {_parameters(equation.ansatz)}; {_met(equation, registry)}"
     for name, reference in equation.references.items():
         yield "reference", f"{name}: {reference.summary}"
-    if presets := getattr(equation, "presets", None):
-        yield "presets", ", ".join(presets)
+    yield "presets", ", ".join(presets(equation))
+
+
+def _inputs(equation: Any) -> str:
+    """The space that u is drawn from, with its options, and where its sensors are."""
+    import numpy as np
+
+    space = equation.inputs
+    places = np.asarray(space.sensors, float).reshape(len(space.sensors), -1)
+    spans = [
+        f"{name} = {column.min():g} … {column.max():g}"
+        for name, column in zip(space.coordinates, places.T, strict=True)
+    ]
+    return f"{_brief(space)}, {len(places)} sensors, {', '.join(spans)}"
+
+
+def _brief(value: Any) -> str:
+    """A value as one would write it, coordinates by name, long lists by their length."""
+    if isinstance(value, Coordinate):
+        return value.name
+    if is_dataclass(value) and not isinstance(value, type):
+        told = [f.name for f in fields(value) if f.repr and getattr(value, f.name) is not None]
+        return (
+            f"{type(value).__name__}({', '.join(f'{n}={_brief(getattr(value, n))}' for n in told)})"
+        )
+    if isinstance(value, (tuple, list)):
+        return f"[{len(value)} numbers]" if len(value) > 4 else f"({', '.join(map(_brief, value))})"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return type(value).__name__ if len(repr(value)) > 40 else repr(value)
+
+
+def _met(equation: Any, registry: Registry) -> str:
+    """Which conditions the ansatz meets with the embedding of the first preset that uses it. It is tried."""
+    from pio._guarantee import ROUNDING, anything, missed
+
+    found = [r for r in presets(equation).values() if r.constraints == "hard" and r.embedding]
+    name, options = (found[0].embedding if found else None) or ("none", {})
+    try:
+        model = anything(equation, registry.make("embedding", name, options), hard=True)
+    except PioError as error:
+        return f"cannot be tried with embedding {name}: {error}"
+    left = [condition for condition, far in missed(model).items() if far > ROUNDING]
+    met = "meets the conditions exactly" if not left else f"does not meet {', '.join(left)}"
+    rest = (
+        ""
+        if not left
+        else ", which stay terms of the loss"
+        if len(left) > 1
+        else ", which stays a term of the loss"
+    )
+    return f"with embedding {name}, it {met}{rest}"
 
 
 def architecture(architecture: Any, registry: Registry, example: str | None) -> Rows:
@@ -62,8 +117,8 @@ def _cost(architecture: Any, registry: Registry, example: str | None) -> Rows:
     if example is None:
         return
     equation = registry.make("equation", example)
-    recipe = getattr(equation, "presets", {}).get("paper")
-    name, options = recipe.embedding if recipe else ("none", {})
+    recipe = presets(equation).get("paper")
+    name, options = (recipe.embedding if recipe else None) or ("none", {})
     embedding = registry.make("embedding", name, options)
     setting = f"for {example}, embedding {name}"
     try:

@@ -51,7 +51,8 @@ def parse_margin(text: str | None) -> float | None:
 @click.option(
     "--baseline",
     metavar="NAME|RUN",
-    help="What the others are compared with: an architecture, or a run.  [default: modified]",
+    help="What the others are compared with: an architecture, or a run. To be named where none of the "
+    "runs is of `modified`.  [default: modified]",
 )
 @click.option("--reference", metavar="R", help="Errors against this one.  [default: the truth]")
 @click.option(

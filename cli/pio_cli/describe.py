@@ -144,8 +144,10 @@ def _draw(page: Mapping[str, Any]) -> None:
         "Source": [(who, page["file"] or "")],
     }
     things: list[Any] = [Text(f"{page['kind']} {page['name']}: {page['summary']}", "bold")]
-    if page["documentation"]:
-        things.append(Padding(Text(page["documentation"]), (1, 0, 0, 2)))
+    # The title says it already, where the summary is the first line of the class.
+    paragraphs = [part for part in page["documentation"].split("\n\n") if part != page["summary"]]
+    if paragraphs:
+        things.append(Padding(Text("\n\n".join(paragraphs)), (1, 0, 0, 2)))
     for title, rows in sections.items():
         table = Table.grid(padding=(0, 2))
         for row in rows:

@@ -39,7 +39,16 @@ def predict(
     u = check_inputs(model.equation, u)
     points = check_points(model.equation, model.equation.grid if points is None else points)
     parts = [part for _, part in _parts(_unknowns, model, params, u, points)]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    s = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    sound = np.all([np.isfinite(value.reshape(len(u), -1)).all(1) for value in s.values()], axis=0)
+    if not sound.all():
+        bad = np.flatnonzero(~sound)
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        raise PioError(
+            f"function {bad[0]}{more}: the prediction is not a number; was u admissible? Leave it out, or give "
+            "one of the functions that the equation is for."
+        )
+    return s
 
 
 def prediction_errors(model: Model, params: Params, testset: Solutions) -> np.ndarray:

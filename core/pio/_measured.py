@@ -27,8 +27,7 @@ def measured(equation: Equation, values: Any, places: Any = None) -> np.ndarray:
     if places is not None:
         values = _to_sensors(equation, values, places)
     u = check_inputs(equation, values)
-    if len(equation.inputs.coordinates) == 1:
-        _check_readable(equation, u)
+    _check_readable(equation, u)
     return u
 
 
@@ -36,7 +35,9 @@ def _to_sensors(equation: Equation, values: Any, places: Any) -> np.ndarray:
     space = equation.inputs
     if len(space.coordinates) != 1:
         raise PioError(
-            f"u depends on {', '.join(space.coordinates)}; give its values on the sensors."
+            f"u depends on {', '.join(space.coordinates)}, and values at other places than the sensors are "
+            f"taken for functions of one coordinate only; give its values on the {len(space.sensors)} sensors, in "
+            "the order of `inputs.sensors`."
         )
     name = space.coordinates[0]
     coordinate = equation.domain[name]
@@ -96,7 +97,14 @@ def _along(name: str, places: np.ndarray, values: np.ndarray, sensors: np.ndarra
 
 def _check_readable(equation: Equation, u: np.ndarray) -> None:
     """Refuse a u that the space cannot represent: what is solved would not be what was given."""
-    misfit = np.abs(read(equation.inputs, u, equation.inputs.sensors) - u).max(1)
+    space = equation.inputs
+    places = np.asarray(space.sensors, float).reshape(len(space.sensors), -1)
+    misfit = np.abs(read(space, u, *places.T) - u).max(1)
+    if not np.isfinite(misfit).all():
+        raise PioError(
+            f"function {int((~np.isfinite(misfit)).argmax())}: read between the sensors, u is not a number. The "
+            "functions of this equation may have to be positive, say; `pio describe equation` shows its space."
+        )
     scale = np.abs(u).max(1)
     worst = int((misfit - LOSS * scale).argmax())
     if misfit[worst] > LOSS * scale[worst]:

@@ -99,3 +99,31 @@ def test_an_architecture_shows_what_it_reads_and_its_plan(pio, name):
     shown = {row["label"]: row["text"] for row in details}
     assert shown["branch"].startswith("reads u")
     assert shown["plan"] == PLANS[name]
+
+
+def test_an_equation_shows_where_its_functions_come_from(pio):
+    out = pio("describe", "equation", "diffusion-reaction").out
+    assert (
+        "GaussianField(coordinate=x, count=101, length_scale=0.2, deviation=1), 101 sensors" in out
+    )
+    assert "x = 0 … 1" in out
+
+
+def test_a_summary_is_said_once(pio, write, heat):
+    path = write("heat.py", heat)
+    summary = pio("--plugin", path, "describe", "eq", "heat", "--json").out
+    summary = json.loads(summary)["summary"]
+    assert pio("--plugin", path, "describe", "eq", "heat").out.count(summary) == 1
+
+
+def test_what_an_ansatz_misses_is_told(pio, write, heat):
+    assert "it meets the conditions exactly" in pio("describe", "eq", "burgers").out.replace(
+        "\n", " "
+    )
+    loose = heat.replace("inputs: Any = None", 'inputs = pio.GaussianField(domain["x"], 16, 0.5)')
+    loose = loose.replace(
+        "def conditions",
+        "def ansatz(self, n, u):\n            return u + n\n\n        def conditions",
+    )
+    _, out, err = pio("--plugin", write("heat.py", loose), "describe", "eq", "heat")
+    assert "does not meet initial" in " ".join(out.split()), err

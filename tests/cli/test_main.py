@@ -137,3 +137,9 @@ def test_what_is_no_click_command_is_refused(pio, write):
     code, _, err = pio("--plugin", write("hello.py", source), "hello")
     assert code == 2
     assert "no click command" in err
+
+
+def test_where_the_plugin_option_belongs_is_said(pio):
+    code, _, err = pio("train", "--equation", "fisher", "--plugin", "fisher.py")
+    assert code == 2
+    assert "`--plugin` goes before the command: pio --plugin fisher.py train …" in err

@@ -131,3 +131,11 @@ def test_equal_models_share_what_is_compiled(model, params, u):
     before = _evaluate._compiled._cache_size()
     pio.predict(dataclasses.replace(model), params, u, COARSE)
     assert _evaluate._compiled._cache_size() == before
+
+
+def test_a_prediction_that_is_not_a_number_is_an_error_that_names_its_function(model, params, u):
+    broken = jax.tree.map(lambda a: a * jnp.nan, params)
+    with pytest.raises(
+        pio.PioError, match=r"function 0 \(and 4 more\): the prediction is not a num"
+    ):
+        pio.predict(model, broken, u, COARSE)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -83,3 +88,58 @@ def test_points_outside_the_domain_are_refused(points, message):
 def test_an_unknown_reference_is_refused():
     with pytest.raises(pio.PioError, match="no reference named 'boxx'; did you mean 'box'"):
         pio.solve(ADVECTION, np.ones(101), reference="boxx")
+
+
+@dataclass(frozen=True)
+class Planes:
+    """u = a + b x + c y, known at five places; log u, if it is to be positive."""
+
+    positive: bool = False
+    coordinates: ClassVar[Any] = ("x", "y")
+    sensors: ClassVar[Any] = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [0.5, 0.5]], float)
+
+    def sample(self, key, n):
+        return 2 + jax.random.uniform(key, (n, 3)) @ jnp.asarray(self._basis(*self.sensors.T))
+
+    def at(self, u, x, y):
+        coefficients = (jnp.log(u) if self.positive else u) @ jnp.asarray(
+            np.linalg.pinv(self._basis(*self.sensors.T)), u.dtype
+        )
+        plane = coefficients[..., 0] + coefficients[..., 1] * x + coefficients[..., 2] * y
+        return jnp.exp(plane) if self.positive else plane
+
+    def _basis(self, x, y):
+        return np.stack([np.ones_like(x), x, y])
+
+
+class Board:
+    """s_t = u(x, y), of which only the inputs are asked for here."""
+
+    domain = pio.Domain(pio.Coordinate("x"), pio.Coordinate("y"), pio.Coordinate("t"))
+    unknowns = ("s",)
+    grid: ClassVar[Any] = {name: np.linspace(0, 1, 3) for name in "xyt"}
+    references: ClassVar[Any] = {}
+
+    def __init__(self, positive=False):
+        self.inputs = Planes(positive)
+
+    def residual(self, s_t, u):
+        return s_t - u
+
+    def conditions(self):
+        return ()
+
+
+def test_functions_of_two_coordinates_have_to_be_of_the_space_too():
+    x, y = Planes.sensors.T
+    np.testing.assert_allclose(pio.measured(Board(), 1 + x - 2 * y), [1 + x - 2 * y])
+    with pytest.raises(pio.PioError, match=r"off by \d+% at a sensor \(function 1\)"):
+        pio.measured(Board(), [1 + x, (x - 0.5) * (y - 0.5)])
+    with pytest.raises(pio.PioError, match="on the 5 sensors"):
+        pio.measured(Board(), [1.0, 2.0], places=[0.0, 1.0])
+
+
+def test_functions_that_cannot_be_read_are_named():
+    x, y = Planes.sensors.T
+    with pytest.raises(pio.PioError, match="function 1: read between the sensors, u is not a num"):
+        pio.measured(Board(positive=True), [np.exp(x), -np.exp(y)])
