@@ -10,6 +10,7 @@ import importlib
 import sys
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -183,8 +184,7 @@ def run(arguments: Sequence[str]) -> int:
             result = pio.main(list(arguments), prog_name="pio", standalone_mode=False)
         flush()
     except click.ClickException as error:
-        _hint(error, arguments)
-        error.show()
+        _placed(error, arguments).show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted.", err=True)
@@ -204,13 +204,16 @@ def run(arguments: Sequence[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _hint(error: click.ClickException, arguments: Sequence[str]) -> None:
-    """Say where `--plugin` belongs, which a command itself does not have."""
-    if isinstance(error, click.NoSuchOption) and error.option_name == "--plugin" and error.ctx:
-        given = [*arguments[list(arguments).index("--plugin") + 1 :], "FILE.py"]
-        command = error.ctx.command_path.removeprefix("pio ")
-        error.message = f"`--plugin` goes before the command: pio --plugin {given[0]} {command} …"
-        error.possibilities = None
+def _placed(error: click.ClickException, arguments: Sequence[str]) -> click.ClickException:
+    """The error, or where `--plugin` belongs, which a command itself does not have."""
+    if not isinstance(error, click.NoSuchOption) or error.option_name != "--plugin":
+        return error
+    words = [*" ".join(arguments).replace("--plugin=", "--plugin ").split(), "FILE.py"]
+    files = [file for option, file in pairwise(words) if option == "--plugin"]
+    command = error.ctx.command_path.removeprefix("pio ") if error.ctx else "COMMAND"
+    return click.UsageError(
+        f"`--plugin` goes before the command: pio --plugin {files[-1]} {command} …", error.ctx
+    )
 
 
 def _show_warnings() -> None:

@@ -139,7 +139,11 @@ def test_what_is_no_click_command_is_refused(pio, write):
     assert "no click command" in err
 
 
-def test_where_the_plugin_option_belongs_is_said(pio):
-    code, _, err = pio("train", "--equation", "fisher", "--plugin", "fisher.py")
+@pytest.mark.parametrize(
+    ("given", "file"),
+    [(["--plugin", "a.py"], "a.py"), (["--plugin=b.py"], "b.py"), (["--plugin"], "FILE.py")],
+)
+def test_where_the_plugin_option_belongs_is_said(pio, given, file):
+    code, _, err = pio("data", "show", "kdv", *given)
     assert code == 2
-    assert "`--plugin` goes before the command: pio --plugin fisher.py train …" in err
+    assert f"`--plugin` goes before the command: pio --plugin {file} data show …" in err
