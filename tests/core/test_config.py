@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -129,3 +130,48 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, text: str | None) -
         path.write_text(text)
     with pytest.raises(pio.PioError, match=r"run\.toml"):
         resolved(config=path)
+
+
+class Plain:
+    """What presets depend on."""
+
+    domain = pio.Domain(pio.Coordinate("x"), pio.Coordinate("t"))
+
+
+class Terse(Plain):
+    """An equation whose preset says one thing."""
+
+    presets: ClassVar[Any] = {"fast": pio.Recipe(embedding=pio.Choice("cosine", {"order": 7}))}
+
+
+def test_a_recipe_that_says_one_thing_is_otherwise_the_plain_one():
+    plain, terse = presets(Plain()), presets(Terse())
+    assert set(plain) == set(terse) == {"fast", "smoke"}
+    assert plain["fast"].embedding == ("none", {})
+    assert plain["fast"].sampling == pio.Blocks(16, {"x": 16, "t": 16})
+    for name, recipe in terse.items():
+        assert recipe.embedding == ("cosine", {"order": 7})
+        assert dataclasses.replace(recipe, embedding=plain[name].embedding) == plain[name]
+
+
+def test_constraints_are_hard_where_there_is_an_ansatz_unless_told():
+    class Ansatz(Plain):
+        def ansatz(self, n, t):
+            return t * n
+
+    class Soft(Ansatz):
+        presets: ClassVar[Any] = {"mine": pio.Recipe(constraints="soft")}
+
+    found = [
+        presets(made())[name]
+        for made, name in ((Plain, "fast"), (Ansatz, "fast"), (Soft, "mine"), (Soft, "smoke"))
+    ]
+    assert [recipe.constraints for recipe in found] == ["soft", "hard", "soft", "soft"]
+
+
+def test_a_preset_that_is_no_recipe_is_refused():
+    class Odd(Plain):
+        presets: ClassVar[Any] = {"fast": {"steps": 3}}
+
+    with pytest.raises(pio.PioError, match=r"preset 'fast' of Odd is a pio.Recipe \(got"):
+        presets(Odd())
