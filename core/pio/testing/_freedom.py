@@ -28,7 +28,7 @@ def freedom(subject: Subject) -> None:
     some = {n: np.linspace(0, len(p) - 1, 9).round().astype(int) for n, p in equation.grid.items()}
     grid = {n: np.asarray(p)[some[n]] for n, p in equation.grid.items()}
     values, slopes = _form(subject, grid)
-    rows = range(len(functions(equation)))
+    rows = np.arange(len(functions(equation)))
     for unknown, whole in solved(subject).items():
         s = whole[np.ix_(rows, *(some[n] for n in equation.domain.names))]
         slope = slopes[unknown]

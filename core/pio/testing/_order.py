@@ -12,8 +12,9 @@ from pio._jet import Index
 from pio._solve import solve
 from pio._space import draw
 from pio.testing._check import Unfit, check, measured, require
+from pio.testing._diagnosis import Fields
 from pio.testing._reference import by_name, findings, first
-from pio.testing._residual import Fields, left, left_at, sizes, tabulated
+from pio.testing._residual import left, left_at, sizes, tabulated
 from pio.testing._subject import Subject
 
 REFINE = "multiply both the cells and the steps by `refine`"
