@@ -339,6 +339,20 @@ def test_a_run_whose_plugin_is_gone_says_which(done: pio.Run) -> None:
         pio.load_run(done.path)
 
 
+def test_a_run_whose_plugin_file_is_not_loaded_says_how_to_load_it(done: pio.Run) -> None:
+    config, environment = done.path / "config.toml", done.path / "environment.json"
+    config.write_text(config.read_text().replace('"advection"', '"heat"'))
+    found = json.loads(environment.read_text())
+    found["plugins"].append({"distribution": None, "version": None, "file": "heat.py"})
+    environment.write_text(json.dumps(found))
+    with pytest.raises(
+        pio.PioError, match="heat.py, which is not loaded; give it before"
+    ) as caught:
+        pio.load_run(done.path)
+    assert "`pio --plugin heat.py …`" in str(caught.value)
+    assert f"pio.load_run({str(done.path)!r}, pio.discover(['heat.py']))" in str(caught.value)
+
+
 def test_a_directory_in_use_is_not_written_over(done: pio.Run, tmp_path: Path) -> None:
     with pytest.raises(pio.PioError, match="already holds a run"):
         new(done.path)
