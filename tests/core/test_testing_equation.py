@@ -53,6 +53,15 @@ def test_an_ansatz_that_misses_a_condition_is_caught():
     assert_caught("equation", Tilted, "ansatz", "misses condition 'periodic' at x = 0")
 
 
+class Steep(Heat):
+    def conditions(self):
+        return (pio.Condition("flux", {"x": 0.0}, lambda s_x: s_x),)
+
+
+def test_an_ansatz_is_not_to_meet_a_flux_by_a_factor_that_vanishes():
+    assert_caught("equation", Steep, "ansatz", "misses condition 'flux'", "^for a condition on s_x")
+
+
 class Pinned(Heat):
     def ansatz(self, n, x, t, u):
         return u + t * jnp.sin(jnp.pi * x) ** 2 * n
@@ -187,6 +196,73 @@ class List(Heat):
         return self is other
 
     __hash__ = object.__hash__
+
+
+class Silent(Heat):
+    def residual(self, s_t):
+        s_t - 1
+
+
+class Comma(Heat):
+    def residual(self, s_t, s_xx):
+        return (s_t - self.alpha * s_xx,)
+
+
+class Branching(Heat):
+    def residual(self, s, s_t):
+        return s_t if s > 1 else s
+
+
+class Numeric(Heat):
+    def residual(self, s, s_t):
+        return s_t - np.asarray(s)
+
+
+class Mistaken(Heat):
+    def residual(self, s_t):
+        return s_t - self.rat
+
+
+@pytest.mark.parametrize(
+    ("broken", "what", "mend"),
+    [
+        (Silent, r"Silent\.residual returned None; is a `return` missing\?", "all on one side"),
+        (Comma, "returned a tuple; one unknown returns an array", "comma"),
+        (Branching, "raised ValueError: The truth value", r"use jnp\.where"),
+        (Numeric, "raised TracerArrayConversionError", r"use jax\.numpy"),
+        (Mistaken, r"AttributeError: .*equation\.py, line \d+\)\.", "^look at that line.$"),
+    ],
+)
+def test_a_residual_that_raises_or_returns_nothing_gets_the_mend_for_that(broken, what, mend):
+    assert_caught("equation", broken, "broadcasts", what, mend)
+
+
+class Elsewhere(Heat):
+    def conditions(self):
+        return (pio.Condition("left", {"y": 0.0}, lambda s: s),)
+
+
+class Capital(Heat):
+    def ansatz(self, n, T, u):
+        return u + T * n
+
+
+class Pair(Heat):
+    unknowns: ClassVar[Any] = ("p", "q")
+
+    def ansatz(self, n, t, u):
+        return u + t * n
+
+
+def test_what_conditions_and_ansatz_ask_for_and_is_not_there_is_named():
+    what = "'left' of Elsewhere is at y = 0, but the coordinates are x, t"
+    assert_caught("equation", Elsewhere, "fields", what, "at an end of one of these")
+    what = r"Capital\.ansatz asks for 'T'; did you mean 't'\?"
+    assert_caught("equation", Capital, "fields", what, "some of n, x, t, u")
+    what = r"Pair\.ansatz raised TypeError"
+    assert_caught(
+        "equation", Pair, "broadcasts", what, r"with 2 unknowns n is a tuple, n\[0\], n\[1\]"
+    )
 
 
 @dataclass(frozen=True)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from pio._batch import Batch
+from pio._config import presets as all_presets
 from pio._config import resolve
 from pio._domain import Domain
-from pio._errors import PioError
-from pio._fields import asked, evaluate, parse
+from pio._equation import Condition
+from pio._errors import PioError, suggestion
+from pio._fields import asked, parse
+from pio._guarantee import anything, missed
 from pio._recipe import Recipe
 from pio._train import model_of
-from pio.testing._built import model, values
-from pio.testing._check import Failure, Unfit, blame, check, require
+from pio.testing._built import values
+from pio.testing._check import Failure, Unfit, check, require
 from pio.testing._plain import equipped
+from pio.testing._pointwise import ELEMENTWISE, evaluated, require_ansatz
 from pio.testing._subject import Subject
-from pio.testing._try import block, compiled, flat, functions, gap, parts, same_points
+from pio.testing._try import block, flat, functions, gap, same_points
 
 
 @check("equation", after="makes")
@@ -45,6 +50,7 @@ def fields(subject: Subject) -> None:
         f"{who}.grid has {', '.join(equation.grid)}, but the coordinates are {', '.join(domain.names)}.",
         "give one increasing array per coordinate, where test solutions are compared.",
     )
+    _require_consults(subject)
     named = {"residual": equation.residual}
     for condition in equation.conditions():
         require(
@@ -55,7 +61,14 @@ def fields(subject: Subject) -> None:
         named[condition.name] = condition.residual
         for face in filter(None, (condition.at, condition.versus)):
             for name, value in face.items():
-                c = domain[name]  # which refuses coordinates that there are not
+                require(
+                    name in domain.names,
+                    f"condition {condition.name!r} of {who} is at {name} = {value:g}, but the coordinates are "
+                    f"{', '.join(domain.names)}.",
+                    f"put it at an end of one of these: pio.Condition({condition.name!r}, "
+                    f"{{{domain.names[0]!r}: {domain.coordinates[0].low:g}}}, …).",
+                )
+                c = domain[name]
                 require(
                     value in (c.low, c.high),
                     f"condition {condition.name!r} of {who} is at {name} = {value:g}, but {name} runs from "
@@ -75,27 +88,25 @@ def fields(subject: Subject) -> None:
                 ) from error
 
 
-def _evaluated(who: str, function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a function makes of fields, or a failure that shows their shapes."""
-    try:
-        return parts(function(**{name: given[name] for name in asked(function)}))
-    except Exception as error:
-        shapes = ", ".join(f"{n} {jnp.shape(given[n])}" for n in asked(function))
-        raise Failure(
-            f"{who} raised {blame(error)} with fields of shapes {shapes}.", _ELEMENTWISE
-        ) from error
-
-
-_ELEMENTWISE = (
-    "fields are aligned on the domain's axes, of length one where they do not vary; use arithmetic that broadcasts, "
-    "point by point, and no index, sum or matrix product."
-)
+def _require_consults(subject: Subject) -> None:
+    """What an ansatz asks for is there: the network, coordinates, u, and features of the equation."""
+    equation = subject.product
+    known = ["n", *equation.domain.names, "u", *getattr(equation, "features", {})]
+    for name in asked(equation.ansatz) if hasattr(equation, "ansatz") else ():
+        near = [k for k in known if k.lower() == name.lower()]
+        hint = f"; did you mean {near[0]!r}?" if near else suggestion(name, known)
+        require(
+            name in known,
+            f"{subject.noun}.ansatz asks for {name!r}{hint}",
+            f"its parameters are some of {', '.join(known)}.",
+        )
 
 
 @check("equation", after="makes fields sampling sensors")
 def broadcasts(subject: Subject) -> None:
     """Residual and conditions work point by point, whatever the layout of a batch."""
     equation = subject.product
+    require_ansatz(subject)
     whole = block(equation, functions(equation))
     batches = {"block": whole, "pairs": flat(whole)}
     terms = {f"{subject.noun}.residual": equation.residual}
@@ -103,7 +114,9 @@ def broadcasts(subject: Subject) -> None:
     for who, function in terms.items():
         found = {}
         for layout, batch in batches.items():
-            found[layout] = _evaluated(who, function, values(subject, layout))
+            found[layout] = evaluated(
+                who, function, values(subject, layout), len(equation.unknowns)
+            )
             for value in found[layout].values():
                 fits = np.ndim(value) == len(batch.shape) and all(
                     n in (1, most) for n, most in zip(np.shape(value), batch.shape, strict=True)
@@ -111,7 +124,7 @@ def broadcasts(subject: Subject) -> None:
                 require(
                     fits,
                     f"{who} has shape {np.shape(value)} at a {layout} batch of shape {batch.shape}.",
-                    _ELEMENTWISE,
+                    ELEMENTWISE,
                 )
         for key, value in found["block"].items():
             distance = gap(*same_points(value, found["pairs"][key], whole))
@@ -119,72 +132,71 @@ def broadcasts(subject: Subject) -> None:
                 distance < 1e-6,
                 f"{who} differs by {distance:.2g} (relative) between a block of functions × points and the same points "
                 "as pairs, fewer of them: what it returns at a point depends on the others.",
-                _ELEMENTWISE,
+                ELEMENTWISE,
             )
 
 
-def _network(key: jax.Array, domain: Domain, size: float = 10.0) -> Callable[..., Any]:
-    """A random smooth function of the coordinates, periodic where they are."""
-    weights = jax.random.normal(key, (4, 2 * len(domain.names)))
+@dataclass(frozen=True)
+class Around:
+    """Periodic coordinates as angles: what any embedding has that makes solutions periodic."""
 
-    def n(point: Mapping[str, Any]) -> Any:
-        turned: list[Any] = []
-        for c in domain.coordinates:
-            share = (point[c.name] - c.low) / c.length
-            angle = 2 * jnp.pi * share
-            turned += [jnp.cos(angle), jnp.sin(angle)] if c.periodic else [share, share + 1]
-        waves = [jnp.tanh(sum(w * z for w, z in zip(row, turned, strict=True))) for row in weights]
-        return size * sum(waves[1:], waves[0])
+    def groups(self, domain: Domain) -> tuple[tuple[str, ...], ...]:
+        return tuple((name,) for name in domain.periodic)
 
-    return n
+    def embed(self, domain: Domain, group: tuple[str, ...], *values: Any) -> Any:
+        (name,), (x,) = group, values
+        angle = 2 * np.pi * (x - domain[name].low) / domain[name].length
+        return jnp.stack([jnp.cos(angle), jnp.sin(angle)], -1)
+
+
+def _embeddings(subject: Subject) -> dict[str, Any]:
+    """The embeddings that an ansatz may count on: those of the presets that train with it, and periodicity."""
+    equation = subject.product
+    found: dict[str, Any] = {"none": Around()}
+    with contextlib.suppress(PioError):  # of which the check of presets complains
+        for recipe in all_presets(equation).values():
+            if recipe.constraints == "hard" and recipe.embedding is not None:
+                made = subject.registry.make("embedding", *recipe.embedding)
+                anything(equation, made, hard=True)
+                found[recipe.embedding.name] = made
+    return found
 
 
 @check("equation", after="makes fields sampling sensors")
 def ansatz(subject: Subject) -> None:
-    """The ansatz meets every condition, whatever the network says."""
+    """The ansatz meets every condition, whatever the network says, with the embedding of a preset."""
     equation = subject.product
     if not hasattr(equation, "ansatz"):
         raise Unfit("the equation has no ansatz, and trains with conditions in the loss")
-    m, domain = model(subject), equation.domain
-    u = jnp.asarray(functions(equation))
-    networks = [
-        _network(key, domain) for key in jax.random.split(jax.random.key(2), len(equation.unknowns))
-    ]
-    consult = m.consult(u)
-
-    def solution(point: Mapping[str, Any]) -> dict[str, Any]:
-        known = {**point, **consult(point, (*m.consults, "u"))}
-        s = m.constrain(tuple(n(point) for n in networks), known)
-        return {**dict(zip(equation.unknowns, s, strict=True)), "u": known["u"]}
-
-    def sides(whole: Batch) -> dict[str, list[dict[str, Any]]]:
-        found: dict[str, list[dict[str, Any]]] = {}
-        for condition in equation.conditions():
-            names = asked(condition.residual)
-            for face in filter(None, (condition.at, condition.versus)):
-                point = whole.at(**face).points
-                quantities = (*equation.unknowns, "u")
-                given = evaluate(solution, point, domain, names, quantities, "nested")
-                value = _evaluated(f"condition {condition.name!r}", condition.residual, given)
-                found.setdefault(condition.name, []).append(value)
-        return found
-
-    whole = block(equation, u, counts=(7,) * len(domain.names))
-    found = compiled(sides)(whole)
+    embeddings = _embeddings(subject)
+    distances = [missed(anything(equation, made, hard=True)) for made in embeddings.values()]
     for condition in equation.conditions():
-        one, *others = found[condition.name]
-        for key, value in one.items():
-            other = others[0][key] if others else jnp.zeros(())
-            scale = max(1.0, float(jnp.abs(value).max())) if others else 1.0
-            distance = float(jnp.abs(value - other).max() / scale)
-            face = ", ".join(f"{n} = {v:g}" for n, v in condition.at.items())
-            require(
-                distance < 1e-8,
-                f"{subject.noun}.ansatz misses condition {condition.name!r} at {face} by {distance:.2g} when the "
-                "network n is any smooth function.",
-                "let a factor before n vanish at that face, t at t = 0 or x (1 − x) at both ends, and let the rest meet "
-                "the condition; or leave the ansatz out, and train with conditions in the loss.",
-            )
+        distance = min(each[condition.name] for each in distances)
+        face = ", ".join(f"{n} = {v:g}" for n, v in condition.at.items())
+        named = [name for name in embeddings if name != "none"]
+        require(
+            distance < 1e-8,
+            f"{subject.noun}.ansatz misses condition {condition.name!r} at {face} when the network n is any smooth "
+            f"function{' of embedding ' + ' or '.join(named) if named else ''}: what should vanish there is "
+            f"{distance:.2g} times what it is elsewhere.",
+            _meets(condition),
+        )
+
+
+def _meets(condition: Condition) -> str:
+    """How an ansatz meets a condition: not by a vanishing factor, if that is on a derivative across its face."""
+    across = [
+        n for n in asked(condition.residual) if set(n.partition("_")[2]) & set(condition.at) - {"t"}
+    ]
+    if across and condition.versus is None:
+        return (
+            f"for a condition on {across[0]}, leave the ansatz out, and train with conditions in the loss; or name an "
+            "embedding that is flat there in the presets, cosine for no flux through both ends."
+        )
+    return (
+        "let a factor before n vanish at that face, t at t = 0 or x (1 − x) at both ends, and let the rest meet the "
+        "condition; or leave the ansatz out, and train with conditions in the loss."
+    )
 
 
 @check("equation", after="makes sampling")
