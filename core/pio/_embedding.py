@@ -16,6 +16,9 @@ class Embedding(Protocol):
     `groups(domain)` lists the coordinates that are embedded together; `embed` maps the values of
     one group, aligned, to channels on a new last axis. An embedding that has no sense on a domain
     raises a `PioError` from `groups`.
+
+    Some make conditions hold whatever a network computes from them: features that are the same at two
+    faces, or flat at them. That is found by trying, and need not be declared.
     """
 
     def groups(self, domain: Domain) -> tuple[tuple[str, ...], ...]: ...

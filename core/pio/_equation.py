@@ -79,8 +79,9 @@ class Equation(Protocol):
 
     Optional members:
 
-    - `ansatz(self, n, ...)`: a form of s that meets the conditions exactly, from the network's
-      output n, coordinates, `u` and the equation's own features, by name;
+    - `ansatz(self, n, ...)`: a form of s that meets the conditions exactly, with what the embedding
+      does for n, from the network's output n, coordinates, `u` and the equation's own features, by
+      name. Conditions that it misses stay terms of the loss;
     - `features`: a mapping from a name to a `pio.Feature` that only this equation offers;
     - `presets`: a mapping from a name to a `pio.Recipe`;
     - `studies`: a mapping from a name to a `pio.Study`, a published table for `pio reproduce`;

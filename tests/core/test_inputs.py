@@ -143,3 +143,10 @@ def test_functions_that_cannot_be_read_are_named():
     x, y = Planes.sensors.T
     with pytest.raises(pio.PioError, match="function 1: read between the sensors, u is not a num"):
         pio.measured(Board(positive=True), [np.exp(x), -np.exp(y)])
+
+
+def test_values_that_are_not_on_the_sensors_are_asked_to_come_with_places():
+    with pytest.raises(
+        pio.PioError, match=r"--places FILE, or pio\.measured\(equation, values, places"
+    ):
+        pio.measured(BURGERS, [0.0, 1.0])

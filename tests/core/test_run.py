@@ -346,7 +346,7 @@ def test_a_run_whose_plugin_file_is_not_loaded_says_how_to_load_it(done: pio.Run
     found["plugins"].append({"distribution": None, "version": None, "file": "heat.py"})
     environment.write_text(json.dumps(found))
     with pytest.raises(
-        pio.PioError, match="heat.py, which is not loaded; give it before"
+        pio.PioError, match=r"heat\.py, which is not loaded; give it before"
     ) as caught:
         pio.load_run(done.path)
     assert "`pio --plugin heat.py …`" in str(caught.value)
