@@ -45,7 +45,8 @@ def test_as_a_table(pio, advection_run):
         assert part in out
 
 
-def test_what_cannot_be_kept_is_shown_with_a_warning(advection_run, limited):
+def test_what_cannot_be_kept_is_shown_with_a_warning(advection_run, limited, tmp_path, monkeypatch):
+    monkeypatch.setenv("PIO_CACHE_DIR", str(tmp_path / "empty"))
     before = (advection_run / "errors.npz").read_bytes()
     code, out, err = limited("evaluate", advection_run, "--json", "--functions", 3)
     assert code == 0, err
