@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
+import pio
+from pio._config import presets
+from pio._guarantee import anything, missed
+
 ROOT = Path(__file__).parents[2]
-EXAMPLES = {"heat": "pio-heat", "sound": "pio-waves", "torus": "pio-torus"}
+EXAMPLES = {"heat": "pio-heat", "sound": "pio-waves", "torus": "pio-torus", "fisher": "pio-fisher"}
 
 
 class Environment:
@@ -74,7 +78,7 @@ def test_a_wheel_works_and_finds_the_examples(tmp_path):
     assert "failed" not in said
     assert "passed" in said
     smoke = ("--preset", "smoke", "--optimizer", "adamw", "--set", "evaluations=1")
-    for name in ("sound", "torus"):
+    for name in ("sound", "torus", "fisher"):
         said = environment.pio(
             "train", "--equation", name, "--arch", "tl", *smoke, "--out", f"runs/{name}"
         )
@@ -89,6 +93,20 @@ def test_a_wheel_works_and_finds_the_examples(tmp_path):
     )
 
 
+def test_a_preset_of_an_example_is_all_its_conditions_need():
+    sys.path.insert(0, str(ROOT / "docs" / "examples" / "pio-fisher"))
+    registry = pio.discover()
+    try:
+        from pio_fisher.fisher import Fisher
+    finally:
+        sys.path.pop(0)
+    name, options = presets(Fisher())["smoke"].embedding
+    model = anything(Fisher(), registry.make("embedding", name, options), hard=True)
+    assert max(missed(model).values()) < 1e-12
+
+
 def test_the_smallest_example_is_small():
     lines = (ROOT / "docs" / "examples" / "pio-heat" / "pio_heat.py").read_text().splitlines()
     assert len(lines) <= 60
+    lines = (ROOT / "docs/examples/pio-fisher/pio_fisher/fisher.py").read_text().splitlines()
+    assert len(lines) <= 90
