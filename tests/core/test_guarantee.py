@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pio
+import pio.testing
 from pio._guarantee import missed
 
 REGISTRY = pio.discover()
@@ -111,3 +112,14 @@ def test_conditions_that_are_soft_after_all_are_named():
         "neither the ansatz nor the embedding meets condition 'left' and condition 'right' exactly; these are "
         "terms of the loss"
     )
+
+
+def test_an_ansatz_is_checked_with_the_embedding_of_the_presets():
+    class Cosines(Insulated):
+        presets: ClassVar[Any] = {"fast": pio.Recipe(embedding=pio.Choice("cosine"))}
+
+    ansatz = pio.testing.CHECKS["equation"]["ansatz"]
+    pio.testing.suite("equation", Cosines, registry=REGISTRY).run(ansatz)
+    with pytest.raises(pio.testing.Failure, match="misses condition 'left' at x = -1") as caught:
+        pio.testing.suite("equation", Insulated, registry=REGISTRY).run(ansatz)
+    assert "cosine for no flux" in str(caught.value)
