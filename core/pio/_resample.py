@@ -8,6 +8,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from pio._domain import Domain
+from pio._errors import PioError
 
 
 def resample(
@@ -21,6 +22,13 @@ def resample(
     Points of the grid are copied; between them runs a cubic spline. `grid` lists the nodes of each
     coordinate, in the domain's order.
     """
+    lengths = [len(nodes) for nodes in grid]
+    if len(lengths) != len(domain.names) or list(np.shape(s)[1:]) != lengths:
+        listed = ", ".join(f"{n} {k}" for n, k in zip(domain.names, lengths, strict=False))
+        raise PioError(
+            f"s has shape {np.shape(s)}, but the grid has {listed} (order of `Domain`); give s, and `grid`, one axis for "
+            f"each of {', '.join(domain.axes)}: np.moveaxis brings them into order."
+        )
     for axis, (name, nodes) in enumerate(zip(domain.names, grid, strict=True), start=1):
         wanted = np.asarray(points[name], float)
         nearest = np.abs(nodes[:, None] - wanted).argmin(0)

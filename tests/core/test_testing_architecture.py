@@ -39,6 +39,10 @@ class Net:
                 b = b - inputs["branch"][0].mean()
             if self.mode == "first":
                 b = b - inputs["branch"][0][:1].sum()
+            if self.mode == "piecewise":
+                h = jax.nn.relu(pio.Join(5, "bent")(inputs["trunk"]))
+            if self.mode == "kinked":
+                h = h + jnp.abs(pio.Join(5, "bent")(inputs["trunk"]))
             if self.mode == "impure":
                 h = h * np.random.default_rng().uniform(0.5, 1.5, 5)
             if self.mode == "infinite":
@@ -80,6 +84,13 @@ def test_a_sound_network_passes_every_check():
         ),
         ("centred", "axes", "of function 0 changes by .* when the other functions", "first axis"),
         ("first", "axes", "of function 2 changes by .* batch do", "or index"),
+        (
+            "piecewise",
+            "smooth",
+            "second derivatives of Net by x are zero almost everywhere",
+            "tanh",
+        ),
+        ("kinked", "smooth", "derivative 2 of Net by x differs by .* kinks", "no relu"),
         ("impure", "compiles", "when it is traced a second time", "random"),
         ("infinite", "trains", "not finite", "derivative is infinite"),
         ("flat", "outputs", r"shape \(12,\) at a batch of shape \(2, 2, 3\)", "aligned axes"),

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.core.caught import assert_caught
+from tests.core.caught import REGISTRY, assert_caught
 from tests.core.heat import Heat
 
 import pio
@@ -85,3 +85,36 @@ class Anew(Heat):
 
 def test_a_space_that_is_compiled_again_and_again_is_caught():
     assert_caught("equation", Anew, "spaces", "another Trace for each Anew", "frozen dataclass")
+
+
+@dataclass
+class Thawed:
+    """Not frozen, so that it cannot be hashed."""
+
+    mode: str = "sound"
+    coordinates, sensors = ("x",), np.linspace(0, 1, 24)
+    sample, at = Space.sample, Space.at
+
+
+class Abroad(Space):
+    coordinates: ClassVar[Any] = ("z",)
+
+
+class Unhashable(Heat):
+    inputs: ClassVar[Any] = property(lambda self: Thawed())
+
+
+class Unmade(Heat):
+    inputs: ClassVar[Any] = Space
+
+
+class Astray(Heat):
+    inputs: ClassVar[Any] = Abroad("sound")
+
+
+def test_spaces_that_are_not_what_they_should_be_are_named():
+    suite = [c.name for c in pio.testing.suite("equation", Heat, registry=REGISTRY).checks]
+    assert suite.index("spaces") < suite.index("sensors")
+    assert_caught("equation", Unhashable, "spaces", "Thawed cannot be hashed", "frozen dataclass")
+    assert_caught("equation", Unmade, "makes", r"Unmade\.inputs is a class; make one: Space\(\)")
+    assert_caught("equation", Astray, "sampling", "functions of z, but the coordinates are x, t")

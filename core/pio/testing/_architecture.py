@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from pio._batch import Batch
+from pio._differences import Stencil
 from pio._errors import PioError
 from pio._latents import Affine, Latents, meet
 from pio._loss import Loss
@@ -98,7 +100,7 @@ def outputs(subject: Subject) -> None:
         require(
             isinstance(raw, tuple) and len(raw) == count,
             f"{who} returns {_kind(raw)}.",
-            "return pio.Latents(branch, trunk), or a tuple of one aligned array per output.",
+            "return pio.Latents(branch, trunk), or a tuple of one aligned array per output, (s,) if there is one.",
         )
         for value in raw:
             fits = np.ndim(value) == len(batch.shape) and all(
@@ -123,7 +125,8 @@ def _require_affine(who: str, side: str, last: Any, count: int) -> None:
         and last.w.shape[1:] == last.b.shape
         and last.b.shape[0] % count == 0,
         f"the {side} of {who} is {_kind(last)}.",
-        "return pio.Affine(hidden, w, b) with w of shape (width, latents × outputs) and b of as many latents.",
+        "return pio.Affine(hidden, w, b) with w of shape (width, latents) and b of (latents,), where latents is a multiple "
+        f"of the number of outputs, here {count}: each unknown gets an equal share of them.",
     )
 
 
@@ -170,6 +173,49 @@ _POINT_BY_POINT = (
     "leave the axes (f, x, t) alone, and mix the last one, the channels, only: matrix products and functions point by "
     "point. pio.Join puts features of different axes together."
 )
+
+
+@check("architecture", after="makes reads outputs")
+def smooth(subject: Subject) -> None:
+    """What it says has two derivatives by every coordinate, without a kink."""
+    m = model(subject)
+    domain, unknown = m.equation.domain, m.equation.unknowns[0]
+    stencils, batches = {}, {}
+    for c in domain.coordinates:
+        places = c.low + c.length * (np.arange(KINKS) + 0.5) / KINKS
+        # Neighbours reach halfway to the next place: no kink lies between them unseen.
+        stencils[c.name] = Stencil(places, c.length / KINKS / 8 * np.arange(-4, 5))
+        middle = {o.name: jnp.full(1, o.low + 0.43 * o.length) for o in domain.coordinates}
+        along = {**middle, c.name: jnp.asarray(stencils[c.name].nodes)}
+        batches[c.name] = Batch.block(jnp.asarray(functions(m.equation, 1)), **along)
+
+    def run(params: Any, batches: Any) -> Any:
+        spelled = {n: [unknown, f"{unknown}_{n}", f"{unknown}_{n}{n}"] for n in batches}
+        return {n: [*m.fields(params, b, spelled[n]).values()] for n, b in batches.items()}
+
+    found = compiled(run)(parameters(m), batches)
+    for name in domain.names:
+        stencil, length = stencils[name], domain[name].length
+        s = [np.asarray(v).reshape(KINKS, 9) for v in found[name]]
+        for order in (2, 1):  # a kink shows in both, and is told better by the second
+            seen, told = s[order - 1] @ stencil.weights(1), s[order][:, 4]
+            # Of a straight line, differences are rounding alone.
+            scale = max(np.abs(told).max(), np.abs(seen).max(), 1e-6 * np.abs(s[0]).max() / length)
+            distance = float(np.abs(told - seen).max() / max(scale, 1e-300))
+            flat = order == 2 and np.abs(told).max() < 1e-9 * scale
+            require(
+                distance < 0.05,
+                f"second derivatives of {subject.noun} by {name} are zero almost everywhere: it is piecewise linear."
+                if flat
+                else f"derivative {order} of {subject.noun} by {name} differs by {distance:.2g} (relative) from "
+                f"differences of the one before it: it has {'kinks' if order == 2 else 'jumps'}, of which no derivative knows.",
+                "use tanh, sin, gelu or softplus, and no relu, abs, maximum or where, in subnetworks that read "
+                "coordinates: a residual with s_xx learns nothing at a kink.",
+            )
+
+
+KINKS = 40
+"""Places along a coordinate where `smooth` looks."""
 
 
 @check("architecture", after="makes reads outputs")

@@ -16,7 +16,7 @@ from pio._errors import PioError
 from pio._hooks import KINDS
 from pio._options import REQUIRED, options, settle
 from pio._registry import Source, _import, _members
-from pio.testing._check import Advice, Failure, Unfit, blame, check, require
+from pio.testing._check import Advice, Failure, Unfit, blame, check, culprit, require
 from pio.testing._subject import Subject
 
 CHECKED = ("equation", "architecture", "weighting", "embedding", "optimizer")
@@ -36,11 +36,17 @@ def makes(subject: Subject) -> None:
         ) from error
     for name in _members(protocol):
         try:
-            getattr(product, name)
+            member = getattr(product, name)
         except Exception as error:
             raise Failure(
-                f"{subject.noun}.{name} raised {blame(error)}", "look at that line."
+                f"{subject.noun}.{name} raised {blame(error)}",
+                "look at that line." if culprit(error) else "look at what it computes.",
             ) from error
+        require(
+            not isinstance(member, type),
+            f"{subject.noun}.{name} is a class; make one: {getattr(member, '__name__', name)}().",
+            f"write {name} = {getattr(member, '__name__', name)}(…), with its options.",
+        )
 
 
 @check(*CHECKED)
