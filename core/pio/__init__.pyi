@@ -55,6 +55,8 @@ from pio._optimizer import clipped as clipped
 from pio._options import option as option
 from pio._periodic import PeriodicField as PeriodicField
 from pio._periodic import power_law as power_law
+from pio._plan import Plan as Plan
+from pio._plan import plan as plan
 from pio._published import Published as Published
 from pio._recipe import Blocks as Blocks
 from pio._recipe import Choice as Choice
@@ -64,10 +66,8 @@ from pio._registry import Registry as Registry
 from pio._registry import discover as discover
 from pio._report import Report as Report
 from pio._report import report as report
-from pio._reproduce import Plan as Plan
 from pio._reproduce import Reproduction as Reproduction
 from pio._reproduce import conclude as conclude
-from pio._reproduce import plan as plan
 from pio._reproduce import reproduce as reproduce
 from pio._resample import resample as resample
 from pio._run import Run as Run
