@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from pio._align import contract
+from pio._errors import PioError
 
 
 class Affine(NamedTuple):
@@ -40,6 +41,11 @@ def meet(
     share of the latents. Whoever has the branch's latents already may give them as `b`.
     """
     branch, trunk = latents
+    if trunk.b.shape[0] % outputs:
+        raise PioError(
+            f"{trunk.b.shape[0]} latents cannot be shared equally by {outputs} unknowns; let their number be a multiple of "
+            "what `network(outputs)` is given."
+        )
     few, many = (math.prod(side.hidden.shape[:-1]) for side in latents)
     b = branch.value() if b is None else b
     shares = (b,) if outputs == 1 else jnp.split(b, outputs, axis=-1)

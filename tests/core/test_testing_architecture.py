@@ -14,6 +14,7 @@ from tests.core.caught import REGISTRY, assert_caught
 
 import pio
 import pio.testing
+from pio._latents import meet
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Net:
             if self.mode == "infinite":
                 h = jnp.sqrt(h - h)
             out = [hk.Linear(1, name=f"out_{k}")(b * h)[..., 0] for k in range(outputs)]
+            if self.mode == "uneven":
+                return pio.Latents(*(pio.Affine(v, jnp.ones((5, 5)), jnp.ones(5)) for v in (b, h)))
             if self.mode == "flat":
                 return tuple(v.ravel() for v in out)
             return tuple(out[:1]) if self.mode == "one" else tuple(out)
@@ -93,9 +96,16 @@ def test_a_sound_network_passes_every_check():
         ("kinked", "smooth", "derivative 2 of Net by x differs by .* kinks", "no relu"),
         ("impure", "compiles", "when it is traced a second time", "random"),
         ("infinite", "trains", "not finite", "derivative is infinite"),
+        ("uneven", "outputs", r"the branch of Net\.network\(2\) is pio\.Affine", "a multiple"),
         ("flat", "outputs", r"shape \(12,\) at a batch of shape \(2, 2, 3\)", "aligned axes"),
         ("one", "outputs", r"network\(2\) returns a tuple of 1", "one aligned array per output"),
     ],
 )
 def test_networks_that_are_odd_are_caught(mode, check, what, mend):
     assert_caught("architecture", partial(Net, mode), check, what, mend)
+
+
+def test_latents_that_cannot_be_shared_are_refused():
+    side = pio.Affine(jnp.ones((1, 1, 1, 5)), jnp.ones((5, 5)), jnp.ones(5))
+    with pytest.raises(pio.PioError, match="5 latents cannot be shared equally by 2 unknowns"):
+        meet(pio.Latents(side, side), 2)
