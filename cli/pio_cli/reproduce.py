@@ -14,9 +14,10 @@ from pio._registry import Registry
 from pio_cli._compiled import use_compilation_cache
 from pio_cli._plugins import with_registry
 from pio_cli._progress import asked, duration, terminable
+from pio_cli._seeds import parse_seeds
 from pio_cli.compare import draw_comparison, parse_margin
 from pio_cli.describe import settings
-from pio_cli.train import parse_duration, parse_seeds, watch
+from pio_cli.train import parse_duration, watch
 
 if TYPE_CHECKING:
     from pio import Plan, Run, Study

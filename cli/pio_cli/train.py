@@ -18,7 +18,7 @@ from pio_cli._compiled import use_compilation_cache
 from pio_cli._complete import names, presets, runs
 from pio_cli._plugins import with_registry
 from pio_cli._progress import Display, duration, interruptible, terminable
-from pio_cli._seeds import parse_seeds as parse_seeds  # `pio reproduce` finds it here
+from pio_cli._seeds import parse_seeds
 from pio_cli._stdout import Audience
 from pio_cli.describe import settings
 
