@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from pio._errors import PioError
+from pio._json import to_json
 from pio._registry import Registry
 from pio_cli._complete import runs as complete_runs
 from pio_cli._plugins import with_registry
@@ -108,7 +108,7 @@ def compare(
         page = write_up(found, out or Path("comparisons") / found.equation.name, say=say)
     if as_json:
         for row in found.as_dicts():
-            click.echo(json.dumps({**row, "report": str(page)}))
+            click.echo(to_json({**row, "report": str(page)}))
     else:
         draw_comparison(found, page)
 

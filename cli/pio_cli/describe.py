@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +11,7 @@ import click
 
 from pio._errors import PioError, suggestion
 from pio._hooks import KINDS
+from pio._json import to_json
 from pio._options import REQUIRED, Option, options
 from pio._registry import Registry, documentation, reason, unwrap
 from pio_cli._complete import described, kinds, names
@@ -68,7 +68,7 @@ def describe(
     """
     page = _page(registry, kind(kind_), name, pairs, example)
     if as_json:
-        click.echo(json.dumps(page, ensure_ascii=False, indent=2, default=str))
+        click.echo(to_json(page, ensure_ascii=False, indent=2, default=str))
     else:
         _draw(page)
 

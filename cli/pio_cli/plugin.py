@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pio._errors import PioError, suggestion
+from pio._json import to_json
 from pio._registry import Entry, Registry, _normal, complaint, discover
 from pio_cli._new import Names, write
 from pio_cli._plugins import Plugins, with_registry
@@ -95,7 +95,7 @@ def check(
     for result in _results(registry, entries, only, options):
         found.append(result)
         if as_json:
-            click.echo(json.dumps(asdict(result), ensure_ascii=False))
+            click.echo(to_json(asdict(result), ensure_ascii=False))
     if not found and not _names(entries):
         raise PioError(f"there are no checks of a {entries[0].kind}.")
     if not found:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from pio._hooks import KINDS
+from pio._json import to_json
 from pio._registry import Entry, Registry, complaint
 from pio_cli._main import OWN
 from pio_cli._plugins import Plugins
@@ -30,7 +30,7 @@ def plugins(ctx: click.Context, as_json: bool) -> None:
     """
     registry = ctx.ensure_object(Plugins).registry
     if as_json:
-        click.echo(json.dumps(_as_json(registry), ensure_ascii=False, indent=2))
+        click.echo(to_json(_as_json(registry), ensure_ascii=False, indent=2))
     else:
         _draw(registry)
 

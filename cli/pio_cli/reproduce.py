@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pio._errors import PioError
+from pio._json import to_json
 from pio._registry import Registry
 from pio_cli._compiled import use_compilation_cache
 from pio_cli._plugins import with_registry
@@ -144,7 +144,7 @@ def _carry_out(plan: Plan, as_json: bool, tests: dict[str, Any]) -> int:
         if len({run.config.arch.name for run in found.runs}) < 2:
             say(f"{plan.name}: fewer than two architectures have ended, so nothing is compared.")
             if as_json:
-                click.echo(json.dumps(about))
+                click.echo(to_json(about))
             return 1 if lost else 0
         say(f"{plan.name}: comparing {len(found.runs)} runs …")
         try:
@@ -152,12 +152,12 @@ def _carry_out(plan: Plan, as_json: bool, tests: dict[str, Any]) -> int:
         except PioError as error:
             say(f"{plan.name} cannot be compared: {error}")
             if as_json:
-                click.echo(json.dumps({**about, "error": str(error)}))
+                click.echo(to_json({**about, "error": str(error)}))
             return 1
     for reference, (comparison, page) in written.items():
         if as_json:
             told = {**about, "reference": reference, "report": str(page)}
-            click.echo(json.dumps({**told, "variants": comparison.as_dicts()}))
+            click.echo(to_json({**told, "variants": comparison.as_dicts()}))
         else:
             draw_comparison(comparison, page)
     for path, why in lost.items():
@@ -170,7 +170,7 @@ def _list(known: dict[str, tuple[str, Study]], as_json: bool) -> None:
         for name, (equation, study) in known.items():
             archs = {arch: row.mean for arch, row in study.published.items()}
             about = {"study": name, "equation": equation, "options": dict(study.options)}
-            click.echo(json.dumps({**about, "source": study.source, "published": archs}))
+            click.echo(to_json({**about, "source": study.source, "published": archs}))
         return
     from rich.table import Table
     from rich.text import Text
@@ -207,7 +207,7 @@ def _show(plans: Iterable[Plan], as_json: bool) -> None:
             if as_json:
                 about = {"study": plan.name, "arch": task.arch, "seed": task.seed}
                 about |= {"run": str(task.path), "state": task.state, "seconds": seconds}
-                click.echo(json.dumps(about))
+                click.echo(to_json(about))
             table.add_row(str(task.path), task.state, duration(seconds) if seconds else "–")
     if not as_json:
         draw(table, Text(f"all in all about {duration(total)}", "bold"))

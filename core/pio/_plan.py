@@ -21,6 +21,7 @@ from pio._equation import Equation
 from pio._errors import PioError
 from pio._errors_file import fingerprint as fingerprint_of
 from pio._files import write, writing
+from pio._json import to_json
 from pio._registry import Registry, discover
 from pio._run import read_status
 from pio._session import estimate, filling, ready
@@ -164,7 +165,7 @@ class Plan:
 
     def _keep(self, kept: Mapping[str, Any]) -> None:
         with writing(self.directory, begun=False):
-            write(self.directory / "plan.json", json.dumps(kept, indent=2) + "\n")
+            write(self.directory / "plan.json", to_json(kept, indent=2) + "\n")
 
     def check(self) -> None:
         """Refuse, before anything is begun, what cannot be done."""

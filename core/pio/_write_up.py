@@ -17,6 +17,7 @@ from pio._comparison_figures import pictures, progress, times, violins
 from pio._errors import PioError
 from pio._figures import save
 from pio._files import write
+from pio._json import to_json
 from pio._page import Picture, page
 from pio._tables import tables
 
@@ -78,7 +79,7 @@ def _fill(comparison: Comparison, home: Path, say: Callable[[str], None]) -> Non
             shown.append(_picture(drawing, comparison, paths[drawing.suffix]))
     write(home / "report.html", page(comparison, made, shown))
     files = [str(p.relative_to(home)) for p in sorted(home.rglob("*")) if p.is_file()]
-    write(home / NAME, json.dumps(_about(comparison, files), indent=2) + "\n")
+    write(home / NAME, to_json(_about(comparison, files), indent=2) + "\n")
 
 
 class Drawing(NamedTuple):
