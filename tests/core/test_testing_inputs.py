@@ -118,3 +118,8 @@ def test_spaces_that_are_not_what_they_should_be_are_named():
     assert_caught("equation", Unhashable, "spaces", "Thawed cannot be hashed", "frozen dataclass")
     assert_caught("equation", Unmade, "makes", r"Unmade\.inputs is a class; make one: Space\(\)")
     assert_caught("equation", Astray, "sampling", "functions of z, but the coordinates are x, t")
+
+
+def test_a_space_that_cannot_be_hashed_fails_one_check():
+    found = pio.testing.suite("equation", Unhashable, registry=REGISTRY).results()
+    assert [r.check for r in found if r.state == "failed"] == ["spaces"]

@@ -39,7 +39,7 @@ def solved(subject: Subject) -> dict[str, np.ndarray]:
     return by_name(equation, solve(equation, functions(equation)))
 
 
-@check("equation", after="makes fields sampling")
+@check("equation", after="makes fields sampling spaces")
 def reference(subject: Subject) -> None:
     """The reference answers at any points, aligned, finite, in float64, for each function as if alone."""
     equation = subject.product

@@ -68,7 +68,9 @@ class Suite:
             ) from error
         lacking = [name for name in check.after if name in subject.failed]
         if lacking:
-            raise Unfit(f"`{subject.failed[lacking[0]]}` failed")
+            # What comes after this one lacks the same.
+            subject.failed[check.name] = subject.failed[lacking[0]]
+            raise Unfit(f"`{subject.failed[check.name]}` failed")
         try:
             with jax.enable_x64(True):
                 check.run(subject)
@@ -79,7 +81,9 @@ class Suite:
             raise
         except Exception as error:
             # One mistake stops many checks: it is told once.
-            told = subject.raised.setdefault(blame(error), check.name)
+            line = culprit(error)
+            key = f"{type(error).__name__} {line}" if line else blame(error)
+            told = subject.raised.setdefault(key, check.name)
             subject.failed[check.name] = told
             if told != check.name:
                 raise Unfit(f"it stops as `{told}` does") from error
