@@ -223,7 +223,7 @@ def test_a_plugin_is_checked_with_other_options(pio, sound):
     assert "has no option 'rat'; did you mean 'rate_'" in out
     code, _, err = pio("plugin", "check", "builtin", "--kind", "embedding", "--set", "order=1")
     assert code == 2
-    assert "--set is for one plugin, and these are 3" in err
+    assert "--set is for one plugin, and these are 4" in err
 
 
 def test_pytest_begins_without_jax_and_fails_with_the_mend_alone(write):
