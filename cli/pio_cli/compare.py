@@ -39,6 +39,20 @@ def parse_margin(text: str | None) -> float | None:
     return found
 
 
+margin_option = click.option(
+    "--margin",
+    metavar="0.1%",
+    help="The difference that counts as none.  [default: 0.2 × the baseline's least error]",
+)
+ranks_option = click.option(
+    "--ranks",
+    type=click.Choice(["textbook", "published"]),
+    default="textbook",
+    show_default=True,
+    help="Ranks of the tests of equivalence: of |d ± margin|, or of |d| as the paper has it.",
+)
+
+
 @click.command()
 @click.argument(
     "runs",
@@ -55,18 +69,8 @@ def parse_margin(text: str | None) -> float | None:
     "runs is of `modified`.  [default: modified]",
 )
 @click.option("--reference", metavar="R", help="Errors against this one.  [default: the truth]")
-@click.option(
-    "--margin",
-    metavar="0.1%",
-    help="The difference that counts as none.  [default: 0.2 × the baseline's least error]",
-)
-@click.option(
-    "--ranks",
-    type=click.Choice(["textbook", "published"]),
-    default="textbook",
-    show_default=True,
-    help="Ranks of the tests of equivalence: of |d ± margin|, or of |d| as the paper has it.",
-)
+@margin_option
+@ranks_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

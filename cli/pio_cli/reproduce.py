@@ -15,7 +15,7 @@ from pio_cli._compiled import use_compilation_cache
 from pio_cli._plugins import with_registry
 from pio_cli._progress import asked, duration, terminable
 from pio_cli._seeds import parse_seeds
-from pio_cli.compare import draw_comparison, parse_margin
+from pio_cli.compare import draw_comparison, margin_option, parse_margin, ranks_option
 from pio_cli.describe import settings
 from pio_cli.train import parse_duration, watch
 
@@ -33,18 +33,8 @@ if TYPE_CHECKING:
 @click.option("--time-per-run", metavar="10m", help="As many steps as fit into this time.")
 @click.option("--steps", type=click.IntRange(1), metavar="N", help="So many steps a run.")
 @click.option("--set", "pairs", metavar="KEY=VALUE", multiple=True, help="Any option, of all runs.")
-@click.option(
-    "--margin",
-    metavar="0.1%",
-    help="The difference that counts as none.  [default: 0.2 × the baseline's least error]",
-)
-@click.option(
-    "--ranks",
-    type=click.Choice(["textbook", "published"]),
-    default="textbook",
-    show_default=True,
-    help="Ranks of the tests of equivalence: of |d ± margin|, or of |d| as the paper has it.",
-)
+@margin_option
+@ranks_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
