@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -36,6 +37,10 @@ hypothesis.settings.load_profile("pio")
 # Tests see the plugins of this project and those they install, whatever the shell says.
 for variable in ("PIO_PLUGINS", "PIO_STRICT_PLUGINS"):
     os.environ.pop(variable, None)
+
+# A shell that runs tests in the background has them ignore Ctrl-C, and with them the processes they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Install = Callable[..., Path]
 

@@ -129,7 +129,7 @@ def test_lbfgs_descends_on_a_batch_that_is_held() -> None:
 def test_divergence_says_where_and_what_to_try() -> None:
     config = pio.resolve(REGISTRY, flags=FLAGS, settings={"optimizer.learning_rate": 1e30})
     found = pio.Trainer.of(config, REGISTRY)
-    with pytest.raises(pio.RunError, match=r"diverged at step \d+.*learning_rate=3e\+29"):
+    with pytest.raises(pio.RunError, match=r"diverged at step \d+.*learning_rate=0\.001"):
         list(found.run(found.init()))
 
 
