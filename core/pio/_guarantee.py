@@ -69,32 +69,36 @@ def missed(model: Model) -> Mapping[str, float]:
     conditions = model.equation.conditions()
     if not model.hard and not model.embedding.groups(model.equation.domain):
         return {c.name: 1.0 for c in conditions}  # nothing is there that could meet one
+    if not conditions:
+        return {}
     tried = replace(model, architecture=Anything(model.architecture.reads))
-    # In double precision, and at once even while a step is being traced.
-    with jax.enable_x64(True), jax.ensure_compile_time_eval():
-        u = draw(model.equation.inputs, jax.random.key(0), 2)
+    domain = model.equation.domain
+
+    def look(u: Array, points: Mapping[str, Array]) -> dict[str, tuple[Array, Array]]:
+        batch = Batch.block(u, **{name: points[name] for name in domain.names})
+        return {c.name: _seen(tried, c, batch) for c in conditions}
+
+    with jax.enable_x64(True):
+        with jax.ensure_compile_time_eval():  # at once, even while a step is being traced
+            u = np.asarray(draw(model.equation.inputs, jax.random.key(0), 2), np.float64)
         points = {
-            c.name: jnp.asarray(c.low + c.length * (np.arange(3) + 0.37) / 3.3, jnp.float64)
-            for c in model.equation.domain.coordinates
+            c.name: c.low + c.length * (np.arange(3) + 0.37) / 3.3 for c in domain.coordinates
         }
-        batch = Batch.block(jnp.asarray(u, jnp.float64), **points)
-        params = tried.init(jax.random.key(0), jnp.float64)
-        # Without optimisation: it runs once, and compiles faster than it would run.
-        look = jax.jit(
-            lambda batch: {c.name: _seen(tried, params, c, batch) for c in conditions},
-            compiler_options={"xla_backend_optimization_level": 0},
-        )
-        found = jax.device_get(look(batch)) if conditions else {}
+        # Compiled as one program and called: as single operations, compiled one by one, it takes longer.
+        # Without optimisation, since it runs once.
+        quick = jax.jit(look, compiler_options={"xla_backend_optimization_level": 0})
+        program = quick.lower(u, points).compile()
+        found = jax.device_get(program(u, points))
     return {c.name: _ratio(*found[c.name]) for c in conditions}
 
 
-def _seen(model: Model, params: Any, condition: Condition, batch: Batch) -> tuple[Any, Any]:
+def _seen(model: Model, condition: Condition, batch: Batch) -> tuple[Any, Any]:
     """The largest residual of a condition where it should hold, and elsewhere."""
-    here = model.evaluate(condition.residual, params, batch.at(**condition.at))
-    inside = model.evaluate(condition.residual, params, batch)
+    here = model.evaluate(condition.residual, {}, batch.at(**condition.at))
+    inside = model.evaluate(condition.residual, {}, batch)
     if condition.versus is None:
         return _largest(here), _largest(inside)
-    there = model.evaluate(condition.residual, params, batch.at(**condition.versus))
+    there = model.evaluate(condition.residual, {}, batch.at(**condition.versus))
     return (
         _largest(jax.tree.map(jnp.subtract, here, there)),
         _largest(jax.tree.map(jnp.subtract, here, inside)),
